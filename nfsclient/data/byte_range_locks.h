@@ -38,12 +38,14 @@ class FileLockOwners {
     owners_.insert(owner);
   }
   void Remove(uint64_t owner) {
-    if (!any_.load()) return;
+    if (!had_any()) return;
     const std::lock_guard lock(mutex_);
     owners_.erase(owner);
   }
+  // Returns whether there was one, ever.
+  bool had_any() const { return any_.load(); }
   std::set<uint64_t> TakeAll() {
-    if (!any_.load()) return {};  // as nearly all files
+    if (!had_any()) return {};  // as nearly all files
     const std::lock_guard lock(mutex_);
     return std::exchange(owners_, {});
   }

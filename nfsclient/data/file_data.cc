@@ -101,6 +101,9 @@ void FileData::FlushIfFull() const {
 auto FileData::WriteLocked(std::span<const std::byte> data, uint64_t offset_bytes)
     -> Result<size_t> {
   std::errc error = superblock.write_errors.CheckAndAdvance(*inode, seen_);
+  if (error == kOk && open != nullptr && lock_owners.had_any()) {
+    error = superblock.protocol->ConfirmLocks(*open);
+  }
   if (error != kOk) return std::unexpected(error);
   superblock.dirty_files.NoteWrite(*inode);
   const auto written = WriteBack::Of(superblock, *inode);

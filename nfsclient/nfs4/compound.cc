@@ -471,6 +471,11 @@ Compound& Compound::Close(const StateId& state, uint32_t sequence) {
   return *this;
 }
 
+Compound& Compound::ReturnDelegation(const StateId& delegation) {
+  Add(OP_DELEGRETURN, kStateIdBytes).nfs_argop4_u.opdelegreturn.deleg_stateid = ToWire(delegation);
+  return *this;
+}
+
 Compound& Compound::Lock(const LockArguments& arguments) {
   // Words: locktype, reclaim, new_lock_owner, lock_seqid.
   LOCK4args& args =

@@ -75,11 +75,11 @@ bool ReadEntry(rpc::XdrReader& body, const OwnerNames& owners, OwnerWait& wait,
 }
 
 // Skips open_delegation4 (RFC 7530 16.16). None is asked for, and one that is granted is not used.
-bool SkipDelegation(rpc::XdrReader& body) {
+bool ReadDelegation(rpc::XdrReader& body, std::optional<StateId>& delegation) {
   const uint32_t type = body.U32();
   if (type == OPEN_DELEGATE_NONE) return true;
   if (type != OPEN_DELEGATE_READ && type != OPEN_DELEGATE_WRITE) return false;
-  (void)ReadState(body);
+  delegation = ReadState(body);
   (void)body.Bool();  // recall
   if (type == OPEN_DELEGATE_WRITE) {
     const uint32_t limit = body.U32();
@@ -277,7 +277,7 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant) {
   taken.directory = ReadChange(body);
   taken.must_confirm = (body.U32() & OPEN4_RESULT_CONFIRM) != 0;
   reader.SkipBitmap();
-  if (!reader.TakeBody(SkipDelegation(body))) return false;
+  if (!reader.TakeBody(ReadDelegation(body, taken.delegation))) return false;
   grant = taken;
   return true;
 }

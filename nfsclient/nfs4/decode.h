@@ -96,6 +96,7 @@ struct OpenGrant {
   StateId state;
   ChangeInfo directory;
   bool must_confirm = false;
+  std::optional<StateId> delegation = {};
 };
 bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
 // OPEN_CONFIRM; CLOSE.

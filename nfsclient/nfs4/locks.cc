@@ -23,4 +23,9 @@ LockReply Nfs4::TestLock(const OpenState& open, uint64_t owner, const RangeLock&
   return open_files_->TestLock(open, owner, wanted, budget);
 }
 
+std::errc Nfs4::ConfirmLocks(const OpenState& open) {
+  Budget budget = caller_->NewBudget();
+  return open_files_->ConfirmLocks(open, budget);
+}
+
 }  // namespace nfswalk::protocol

@@ -64,6 +64,7 @@ class Nfs4 final : public Protocol {
   std::errc Unlock(const OpenState& open, uint64_t owner, ByteRange range) override;
   std::errc ReleaseLocks(const OpenState& open, uint64_t owner) override;
   LockReply TestLock(const OpenState& open, uint64_t owner, const RangeLock& wanted) override;
+  std::errc ConfirmLocks(const OpenState& open) override;
   ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                  const OpenState* state, const Credential& credential) override;
   ReadReply ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,

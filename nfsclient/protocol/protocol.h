@@ -317,6 +317,9 @@ class Protocol {
   virtual LockReply TestLock(const OpenState& /*open*/, uint64_t /*owner*/, const RangeLock&) {
     return {std::errc::no_lock_available};
   }
+  // For what is written under a lock and not sent at once. Waits until the server has confirmed the
+  // lease, if that had passed without an answer. Errors: io_error as above.
+  virtual std::errc ConfirmLocks(const OpenState& /*open*/) { return {}; }
   // `state`: from Open() of `file`, or null. Writes to `into` only before it returns, also behind
   // what the reply counts, as after an error.
   virtual ReadReply Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,

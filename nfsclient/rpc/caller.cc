@@ -105,6 +105,10 @@ Connection& Caller::LeastLoaded() {
   return *least;
 }
 
+void Caller::FitLease(milliseconds lease) {
+  for (const auto& connection : connections_) connection->FitLease(lease);
+}
+
 void Caller::Shutdown() {
   retry_.Shutdown();
   for (const auto& connection : connections_) connection->Shutdown();

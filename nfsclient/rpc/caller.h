@@ -5,6 +5,7 @@
 #ifndef NFSWALK_NFSCLIENT_RPC_CALLER_H_
 #define NFSWALK_NFSCLIENT_RPC_CALLER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -126,6 +127,8 @@ class Caller {
                                                    const std::string& host,
                                                    Retry::Clock::time_point deadline);
 
+  // As Connection::FitLease().
+  void FitLease(std::chrono::milliseconds lease);
   void Shutdown();
 
   uint64_t calls_sent() const;

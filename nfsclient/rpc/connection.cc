@@ -288,6 +288,13 @@ bool Connection::HasReceivedSince(const Call& call, Clock::time_point then) {
   return state_ == State::kUp && call.generation_ == generation_ && last_received_ > then;
 }
 
+void Connection::FitLease(std::chrono::milliseconds lease) {
+  const Lock lock(mutex_);
+  socket_.SetSilence(std::min(timeouts_.silence, lease / 2));
+  backoff_max_ = std::clamp(lease / 2, kBackoffMin, kBackoffMax);
+  backoff_ = std::min(backoff_, backoff_max_);
+}
+
 // Ends the connection and what was sent on it. What was not waits for the next.
 void Connection::Break() {
   if (state_ == State::kUp) {

@@ -27,17 +27,17 @@
 //   kBroken      the driver -> kDown
 //   (all)        Shutdown() -> kClosed, for good
 //
-// The pause is 10 ms after a loss, doubled with each attempt up to 30 s, less up to a quarter at
-// random; a reply resets it (an accepted connection does not: the server may close at once). A call
-// whose deadline passes ends alone; a reply that comes for it later is dropped by its xid. It takes
-// the connection along only if it was sent in part. A call that outlives its wait stays in flight
-// then: the next driver, of whichever call, takes its reply. At most kInFlightMax calls are sent
-// and not answered, the others wait.
+// The pause is 10 ms after a loss, doubled with each attempt up to 30 s (FitLease()), less up to a
+// quarter at random; a reply resets it (an accepted connection does not: the server may close at
+// once). A call whose deadline passes ends alone; a reply that comes for it later is dropped by its
+// xid. It takes the connection along only if it was sent in part. A call that outlives its wait
+// stays in flight then: the next driver, of whichever call, takes its reply. At most kInFlightMax
+// calls are sent and not answered, the others wait.
 //
 // The server is not trusted: a record is no longer than the longest reply that the calls in flight
-// may have; a record that is no reply, or is one to a call that was not sent, ends the connection;
-// so do kUnknownXidsMax replies in a row that belong to no call. A call that is
-// answered so ends in kRejected.
+// may have; a record that is no message, or a reply to a call that was not sent, ends the
+// connection; so do kStraysMax replies in a row that belong to no call, or calls of the server, for
+// which there is no program here. A call that is answered so ends in kRejected.
 //
 // Thread safety: all functions. The socket lives in the network namespace of the thread that called
 // Open().
@@ -82,7 +82,7 @@ class Connection {
  public:
   using Clock = Call::Clock;
   static constexpr size_t kInFlightMax = 256;
-  static constexpr uint32_t kUnknownXidsMax = 1024;
+  static constexpr uint32_t kStraysMax = 1024;
 
   // Connects at the first call. Once connecting fails repeatedly it asks `locator`, if there is
   // one, and follows the server. Errors: those of TcpSocket::Create().
@@ -115,6 +115,9 @@ class Connection {
   // Returns whether the connection that `call` was sent on is the present one and brought something
   // since then.
   bool HasReceivedSince(const Call& call, Clock::time_point then);
+  // Notices within half a lease that the server's machine is silent or back: state that it keeps
+  // for us ends with the lease, and may be reclaimed in a grace period that is often as long.
+  void FitLease(std::chrono::milliseconds lease);
   // Ends all calls, later ones too, with kCanceled. Does not block; idempotent.
   void Shutdown();
 
@@ -130,6 +133,7 @@ class Connection {
   // The bytes that are received at once where the data of a READ may follow. Short replies fit.
   static constexpr size_t kHeaderReceiveBytes = 4096;
   static constexpr std::chrono::milliseconds kBackoffMin{10};
+  static constexpr std::chrono::milliseconds kBackoffMax{30'000};
   using Lock = std::unique_lock<std::mutex>;
   using CallList = boost::intrusive::list<
       Call, boost::intrusive::member_hook<Call, boost::intrusive::list_member_hook<>,
@@ -220,12 +224,13 @@ class Connection {
   const Call* receiving_into_ = nullptr;
   size_t partial_bytes_ = 0;        // sent of the first in queue_, if that is kPartial
   size_t late_bytes_max_ = 0;       // the longest reply that may come to a call that timed out
-  uint32_t unknown_xids_ = 0;
+  uint32_t strays_ = 0;             // replies to no call, and calls, since the last reply to one
   uint32_t next_xid_;
   uint32_t generation_ = 0;
   uint32_t connect_failures_ = 0;                   // in a row
   std::shared_ptr<const ServerLocation> location_;  // that the socket connects to
   std::chrono::milliseconds backoff_{kBackoffMin};
+  std::chrono::milliseconds backoff_max_{kBackoffMax};
   Clock::time_point next_attempt_{};
   Clock::time_point resume_sending_{};  // after a failure for want of memory; {}: none
   Clock::time_point connect_deadline_{};

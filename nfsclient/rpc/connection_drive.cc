@@ -12,11 +12,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kBackoffMax{30'000};
 // A server may have ended a connection that was idle for as long.
 constexpr seconds kIdle{1};
 constexpr uint32_t kFailuresBeforeAsking = 3;  // where the server is
-constexpr uint32_t kReplyMessage = 1;  // RFC 5531 9: msg_type
+constexpr uint32_t kCallMessage = 0;           // RFC 5531 9: msg_type
+constexpr uint32_t kReplyMessage = 1;
 
 }  // namespace
 
@@ -109,7 +109,7 @@ void Connection::ConnectEnded(int error) {
     ++generation_;
     connections_opened_.fetch_add(1);
     late_bytes_max_ = 0;
-    unknown_xids_ = 0;
+    strays_ = 0;
     connect_failures_ = 0;
     connected_at_ = Clock::now();
     return;
@@ -134,7 +134,7 @@ void Connection::EndConnection(Clock::time_point next_attempt) {
 // Returns when to connect again, after a failure.
 Connection::Clock::time_point Connection::BackOff() {
   const milliseconds pause = backoff_ - backoff_ * static_cast<int64_t>(jitter_() % 256) / 1024;
-  backoff_ = std::min(backoff_ * 2, kBackoffMax);
+  backoff_ = std::min(backoff_ * 2, backoff_max_);
   return Clock::now() + pause;
 }
 
@@ -245,11 +245,16 @@ void Connection::TakeRecords() {
 bool Connection::TakeReply(ReplySlice record, bool is_whole) {
   XdrReader reader(record.bytes());
   const uint32_t xid = reader.U32();
-  const bool is_reply = reader.U32() == kReplyMessage && reader.good();
+  const uint32_t type = reader.U32();
+  const bool is_reply = type == kReplyMessage && reader.good();
+  const bool is_call = type == kCallMessage && reader.good();
   const auto found = std::ranges::find(in_flight_, xid, &Call::xid_);
-  if (found == in_flight_.end()) return is_reply && ++unknown_xids_ < kUnknownXidsMax;
+  // The server's own calls have xids of their own, which may be those of ours.
+  if (is_call || found == in_flight_.end()) {
+    return (is_call || is_reply) && ++strays_ < kStraysMax;
+  }
   Call& call = *found;
-  unknown_xids_ = 0;
+  strays_ = 0;
   backoff_ = kBackoffMin;
   const size_t bytes_max = kReplyHeaderBytesMax + call.request_.results_bytes_max;
   if (!is_reply || !is_whole || record.bytes().size() > bytes_max) {

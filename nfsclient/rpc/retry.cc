@@ -134,8 +134,9 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
         }
         if (++budget.timeouts > retrans_) NoteResponds(false);
         if (ResendsOnConnection(connection, call, attempts)) break;
-        // A call that had less time than that does not tell that the connection is dead.
-        if (attempts.was_sent && attempts.waited >= timeo_) connection.Abort(call);
+        if (attempts.was_sent && IsSilent(connection, call, budget, attempts)) {
+          connection.Abort(call);
+        }
         attempts.may_resend_on_connection.reset();
         break;
       case Outcome::kLost:
@@ -158,20 +159,52 @@ void Retry::End(Connection& connection, Call& call, const Budget& budget, Attemp
 // kPending: the thread's time is over. What the call has left of its own is for the next wait.
 Outcome Retry::AwaitAttempt(Connection& connection, Call& call, const Budget& budget,
                             Attempts& attempts) const {
+  const bool outlives_wait = call.outlives_wait;
+  if (!resends_on_connection_) call.outlives_wait = true;  // until it is withdrawn below
+  Outcome outcome;
+  do {
+    outcome = AwaitReply(connection, call, budget, outlives_wait, attempts);
+  } while (outcome == Outcome::kPending && WaitsOn(connection, call, budget, attempts));
+  call.outlives_wait = outlives_wait;
+  if (outcome != Outcome::kPending) return outcome;
+  const bool has_time_left = attempts.waited < attempts.timeout;
+  const bool is_left_to_next_wait = CallDeadline::HasPassed() && !IsExhausted(budget);
+  if (outlives_wait && (has_time_left || is_left_to_next_wait)) return outcome;
+  return connection.Withdraw(call);
+}
+
+Outcome Retry::AwaitReply(Connection& connection, Call& call, const Budget& budget,
+                          bool outlives_wait, Attempts& attempts) const {
   const Clock::time_point now = Clock::now();
   if (attempts.began == Clock::time_point{}) {
     attempts.began = now;
-    attempts.timeout = std::min<Clock::duration>(AttemptTimeout(budget.timeouts),
-                                                 budget.give_up - now);
+    attempts.timeout = std::min<Clock::duration>(
+        std::min(AttemptTimeout(budget.timeouts), budget.attempt_max), budget.give_up - now);
     attempts.waited = {};
   }
   call.deadline = std::min(now + (attempts.timeout - attempts.waited),
-                           call.outlives_wait ? CallDeadline::Current() : budget.give_up);
+                           outlives_wait ? CallDeadline::Current() : budget.give_up);
   const Outcome outcome = connection.Wait(call);
   attempts.waited += Clock::now() - now;
-  if (outcome != Outcome::kPending || attempts.waited < attempts.timeout) return outcome;
-  if (CallDeadline::HasPassed() && !IsExhausted(budget)) return outcome;
-  return connection.Withdraw(call);
+  return outcome;
+}
+
+// Begins another attempt of a call that is in flight, without sending it again: version 4 does not
+// give up a connection that brings the replies to other calls.
+bool Retry::WaitsOn(Connection& connection, const Call& call, const Budget& budget,
+                    Attempts& attempts) const {
+  if (resends_on_connection_ || attempts.waited < attempts.timeout) return false;
+  if (OutOfTime(budget) || CallDeadline::HasPassed()) return false;
+  if (!connection.HasReceivedSince(call, attempts.began)) return false;
+  attempts.began = {};
+  return true;
+}
+
+// Returns whether the connection is to be taken for dead. A call that had less time does not tell.
+bool Retry::IsSilent(Connection& connection, const Call& call, const Budget& budget,
+                     const Attempts& attempts) const {
+  if (attempts.waited < std::min(timeo_, budget.attempt_max)) return false;
+  return resends_on_connection_ || !connection.HasReceivedSince(call, attempts.began);
 }
 
 bool Retry::MayRepeat(const Call& call, const Attempts& attempts) {

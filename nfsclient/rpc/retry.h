@@ -6,8 +6,8 @@
 // waited for; on a hard mount never. A call whose connection ended is sent again at once and not
 // counted: the connection backs off. It always has the same xid. Version 3 sends it a second time
 // over the same connection if that brought other replies meanwhile; version 4 must not (RFC 7530
-// 3.1.1). Else the connection is replaced, from the same port: by port and xid a server's duplicate
-// request cache knows the call.
+// 3.1.1), and waits on as long as that connection brings any. Else the connection is replaced, from
+// the same port: by port and xid a server's duplicate request cache knows the call.
 //
 // A call may outlive the waits for it, which the deadlines of several threads end (Resume()). Its
 // timeo counts while a thread waits: else the reply may lie in the socket. Where the time of a soft
@@ -51,11 +51,14 @@ class Retry {
     std::chrono::milliseconds last_pause() const { return pause; }
     // Returns a copy that does not reach beyond the thread's CallDeadline.
     Budget OfThisWait() const;
+    // Limits what each attempt waits for a reply, below timeo.
+    void LimitAttempts(std::chrono::milliseconds timeout_max) { attempt_max = timeout_max; }
 
    private:
     friend class Retry;
     Clock::time_point give_up = Clock::time_point::max();
     uint32_t timeouts = 0;
+    std::chrono::milliseconds attempt_max = std::chrono::milliseconds::max();
     std::chrono::milliseconds pause{0};
     Clock::time_point pause_ends{};  // of ResumePause(), {}: none begun
   };
@@ -124,6 +127,12 @@ class Retry {
   static bool IsExhausted(const Budget& budget) { return Clock::now() >= budget.give_up; }
   Outcome AwaitAttempt(Connection& connection, Call& call, const Budget& budget,
                        Attempts& attempts) const;
+  Outcome AwaitReply(Connection& connection, Call& call, const Budget& budget, bool outlives_wait,
+                     Attempts& attempts) const;
+  bool WaitsOn(Connection& connection, const Call& call, const Budget& budget,
+               Attempts& attempts) const;
+  bool IsSilent(Connection& connection, const Call& call, const Budget& budget,
+                const Attempts& attempts) const;
   bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
   static bool MayRepeat(const Call& call, const Attempts& attempts);
   void NoteResponds(bool responds);

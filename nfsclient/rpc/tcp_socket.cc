@@ -76,6 +76,15 @@ std::errc TcpSocket::Create(const std::string& address, uint16_t port, milliseco
   if (fd_ < 0) return std::errc{errno};
   // Else a call waits about 40 ms for the ACK of the one before.
   Set(fd_, IPPROTO_TCP, TCP_NODELAY, 1);
+  SetSilence(silence_max);
+  Set(fd_, SOL_SOCKET, SO_RCVTIMEO, timeval{kReceiveWaitMax.count(), 0});
+  // close(2) resets: else the port could not be used for a minute (TIME_WAIT), and there are few.
+  Set(fd_, SOL_SOCKET, SO_LINGER, linger{1, 0});
+  if (!BindReservedPort()) BindFreePort();
+  return {};
+}
+
+void TcpSocket::SetSilence(milliseconds silence_max) {
   const auto silence_ms = std::max<int64_t>(silence_max.count(), 1);
   const int probe_s =
       static_cast<int>(std::clamp<int64_t>(silence_ms / 1000 / kKeepaliveProbes, 1, 7200));
@@ -85,11 +94,6 @@ std::errc TcpSocket::Create(const std::string& address, uint16_t port, milliseco
   Set(fd_, IPPROTO_TCP, TCP_KEEPCNT, kKeepaliveProbes);
   Set(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT,
       static_cast<unsigned>(std::min<int64_t>(silence_ms, INT32_MAX)));
-  Set(fd_, SOL_SOCKET, SO_RCVTIMEO, timeval{kReceiveWaitMax.count(), 0});
-  // close(2) resets: else the port could not be used for a minute (TIME_WAIT), and there are few.
-  Set(fd_, SOL_SOCKET, SO_LINGER, linger{1, 0});
-  if (!BindReservedPort()) BindFreePort();
-  return {};
 }
 
 // Returns false if none is free or permitted.

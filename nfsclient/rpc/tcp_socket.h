@@ -5,8 +5,8 @@
 // client.
 // As root the port is a reserved one, which many servers require (exports(5), secure).
 //
-// Thread safety: Interrupt(), MakeWakeable(), Wake(): any thread. One thread sends and one receives
-// at a time; nothing else is called meanwhile.
+// Thread safety: SetSilence(), Interrupt(), MakeWakeable(), Wake(): any thread. One thread sends
+// and one receives at a time; nothing else is called meanwhile.
 #ifndef NFSWALK_NFSCLIENT_RPC_TCP_SOCKET_H_
 #define NFSWALK_NFSCLIENT_RPC_TCP_SOCKET_H_
 
@@ -35,11 +35,12 @@ class TcpSocket {
   TcpSocket(const TcpSocket&) = delete;
   TcpSocket& operator=(const TcpSocket&) = delete;
 
-  // Creates the socket. `address` is numeric. `silence_max`: how long a peer may be unreachable
-  // before the connection ends (TCP_USER_TIMEOUT, keepalive). Call once. Errors: those of
-  // socket(2); invalid_argument for an address that is not numeric.
+  // Creates the socket. `address` is numeric; `silence_max`: SetSilence(). Call once. Errors: those
+  // of socket(2); invalid_argument for an address that is not numeric.
   std::errc Create(const std::string& address, uint16_t port,
                    std::chrono::milliseconds silence_max);
+  // How long a peer may be unreachable before the connection ends (TCP_USER_TIMEOUT, keepalive).
+  void SetSilence(std::chrono::milliseconds silence_max);
   // Replaces the peer, for the next Connect(). Errors: invalid_argument for an address that is not
   // numeric; address_family_not_supported for one of another family.
   std::errc SetPeer(const std::string& address, uint16_t port);

@@ -8,7 +8,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/nfs4/compound.h"
@@ -23,6 +25,11 @@ constexpr int kReplacementsMax = 4;
 constexpr int kTriesMax = 4;
 // Used if the server sends no lease time.
 constexpr std::chrono::seconds kDefaultLease{90};
+// A server that says more is not believed (MAX_LEASE_PERIOD).
+constexpr std::chrono::seconds kLeaseMax{3600};
+// Between two attempts at what is left: doubled each time.
+constexpr std::chrono::milliseconds kPauseMin{100};
+constexpr std::chrono::milliseconds kPauseMax{5'000};
 
 uint64_t Random() { return uint64_t{arc4random()} << 32 | arc4random(); }
 
@@ -61,7 +68,7 @@ void DecodeConfirmation(CompoundReader& reader, ConfirmReply& reply) {
   SetStatus(reader, reply);
   ServerAttributes server;
   if (reader.Next(OP_PUTROOTFH) && TakeLimits(reader, server)) {
-    reply.lease = std::chrono::seconds(server.lease_seconds);
+    reply.lease = std::min(std::chrono::seconds(server.lease_seconds), kLeaseMax);
   }
 }
 
@@ -72,9 +79,9 @@ void DecodeRenewal(CompoundReader& reader, StatusReply& reply) {
 
 }  // namespace
 
-Lease::Lease(rpc::Caller& caller, ReopenAll reopen_all)
+Lease::Lease(rpc::Caller& caller, Recover recover)
     : caller_(caller),
-      reopen_all_(std::move(reopen_all)),
+      recover_(std::move(recover)),
       credential_(sunrpc_auth::Credential::OfProcess()),
       verifier_(Random()),
       id_(NewId()) {}
@@ -95,8 +102,10 @@ std::errc Lease::Replace(uint64_t generation, StateError state_error, Budget& bu
     const std::errc error = Establish(state_error == StateError::kServerRestart, budget);
     if (error != std::errc{}) return error;
     const LiveClient client = Current();
-    state_error = reopen_all_(client, budget);
-    if (!ConcernsClient(state_error)) return {};
+    const Recovery recovery = recover_(client, budget);
+    if (recovery.has_left) NoteLeft();
+    if (!ConcernsClient(recovery.state_error)) return {};
+    state_error = recovery.state_error;
     generation = client.generation;
   }
   return std::errc::io_error;
@@ -114,6 +123,7 @@ std::errc Lease::Establish(bool may_reclaim, Budget& budget) {
     const auto offered = CallCompound<OfferReply>(caller_, offer, credential_, budget, DecodeOffer);
     last = offered;
     if (offered.error == std::errc{}) {
+      const Clock::time_point asked = Clock::now();
       Compound confirmation;
       confirmation.ConfirmClientId(offered.grant.client_id, offered.grant.verifier);
       confirmation.PutRoot().GetLimits();
@@ -121,7 +131,7 @@ std::errc Lease::Establish(bool may_reclaim, Budget& budget) {
                                                         DecodeConfirmation);
       last = confirmed;
       if (confirmed.error == std::errc{}) {
-        SetClient(offered.grant.client_id, confirmed.lease, may_reclaim);
+        SetClient(offered.grant.client_id, asked, confirmed.lease, may_reclaim);
         return {};
       }
     }
@@ -135,10 +145,13 @@ std::errc Lease::Establish(bool may_reclaim, Budget& budget) {
   return last.error;
 }
 
-void Lease::SetClient(uint64_t id, std::chrono::seconds lease, bool may_reclaim) {
+void Lease::SetClient(uint64_t id, Clock::time_point asked, std::chrono::seconds lease,
+                      bool may_reclaim) {
+  caller_.FitLease(lease);
   const std::lock_guard lock(mutex_);
   live_ = {id, live_.generation + 1, may_reclaim};
-  period_ = std::chrono::milliseconds(lease) / 3;
+  lease_time_ = lease;
+  valid_until_.store((asked + lease).time_since_epoch());
   changed_.notify_all();
 }
 
@@ -155,6 +168,12 @@ void Lease::FileOpened() {
 void Lease::FileClosed() {
   const std::lock_guard lock(mutex_);
   --files_open_;
+}
+
+void Lease::NoteLeft() {
+  const std::lock_guard lock(mutex_);
+  has_left_ = true;
+  changed_.notify_all();
 }
 
 void Lease::Stop() {
@@ -182,31 +201,83 @@ std::errc Lease::StartThread() {
   return {};
 }
 
-// Renews every period_ while a file is open. The first period begins with the first file, whose
-// OPEN renews too.
+// Renews at each third of the lease time while a file is open, and calls `recover` while something
+// is left. The first third begins with the first file, whose OPEN renews too.
 void Lease::KeepAlive() {
   std::unique_lock lock(mutex_);
+  std::optional<Clock::time_point> renewal_due;
+  std::chrono::milliseconds pause = kPauseMin;
   while (!stopped_) {
-    changed_.wait(lock, [this] { return stopped_ || (files_open_ > 0 && live_.generation != 0); });
-    const Clock::time_point due = Clock::now() + period_;
-    if (changed_.wait_until(lock, due, [this] { return stopped_; })) return;
-    if (files_open_ == 0) continue;
+    const bool had_left = has_left_;
+    if (files_open_ == 0 && !had_left) renewal_due.reset();
+    if (!had_left) pause = kPauseMin;
+    const auto is_needed = [this] {
+      return live_.generation != 0 && (files_open_ > 0 || has_left_);
+    };
+    changed_.wait(lock, [&] { return stopped_ || is_needed(); });
+    const Clock::time_point now = Clock::now();
+    if (!renewal_due) renewal_due = now + lease_time_ / 3;
+    const Clock::time_point due = has_left_ ? std::min(*renewal_due, now + pause) : *renewal_due;
+    const bool awaits_left = !has_left_;
+    const auto is_disturbed = [&] { return stopped_ || (awaits_left && has_left_); };
+    if (changed_.wait_until(lock, due, is_disturbed) || !is_needed()) continue;
+    const bool renews = Clock::now() >= *renewal_due;
+    if (renews) {
+      renewal_due.reset();
+    } else {
+      pause = std::min(pause * 2, kPauseMax);
+      has_left_ = false;
+    }
     lock.unlock();
-    Renew();
+    renews ? KeepClient() : RecoverLeft();
     lock.lock();
   }
 }
 
 // A renewal without a reply is repeated after the next period.
-void Lease::Renew() {
+void Lease::KeepClient() {
+  Budget budget = caller_.NewBudget();
+  (void)Confirm(Current().generation, budget);
+}
+
+// Ends in time for the next renewal.
+void Lease::RecoverLeft() {
   const LiveClient client = Current();
+  Budget budget = rpc::Retry::BudgetUntil(Clock::now() + AttemptMax());
+  const Recovery recovery = recover_(client, budget);
+  if (recovery.has_left) NoteLeft();
+  if (!ConcernsClient(recovery.state_error)) return;
+  budget = caller_.NewBudget();
+  (void)Replace(client.generation, recovery.state_error, budget);
+}
+
+std::errc Lease::Confirm(uint64_t generation, Budget& budget) {
+  const LiveClient client = Current();
+  if (client.generation != generation) return {};
   Compound compound;
   compound.Renew(client.id);
-  Budget budget = caller_.NewBudget();
+  Budget attempts = budget;
+  attempts.LimitAttempts(AttemptMax());
+  const Clock::time_point asked = Clock::now();
   const auto renewed =
-      CallCompound<StatusReply>(caller_, compound, credential_, budget, DecodeRenewal);
+      CallCompound<StatusReply>(caller_, compound, credential_, attempts, DecodeRenewal);
   const StateError state_error = StateErrorOf(renewed.status);
-  if (ConcernsClient(state_error)) (void)Replace(client.generation, state_error, budget);
+  if (ConcernsClient(state_error)) return Replace(generation, state_error, budget);
+  // Who has no path for callbacks is told so, and keeps the lease (RFC 7530 16.28).
+  const bool is_renewed = renewed.error == std::errc{} || renewed.status == NFS4ERR_CB_PATH_DOWN;
+  if (!is_renewed) return renewed.error;
+  const std::lock_guard lock(mutex_);
+  if (live_.generation == generation) {
+    valid_until_.store(std::max(valid_until_.load(), (asked + lease_time_).time_since_epoch()));
+  }
+  return {};
+}
+
+// How long a connection may bring no reply to a renewal until it is replaced: two attempts and the
+// third of the lease time before them leave a third.
+std::chrono::milliseconds Lease::AttemptMax() const {
+  const std::lock_guard lock(mutex_);
+  return lease_time_ / 6;
 }
 
 }  // namespace nfswalk::protocol

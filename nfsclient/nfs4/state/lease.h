@@ -6,14 +6,19 @@
 // independent of who opens files.
 //
 // Established at the first Client(). While a file is open a thread renews the lease at a third of
-// the server's lease time. When the server no longer knows the client id, the first thread in
-// Replace() establishes another and reopens all files; other threads wait for it, until their
-// deadlines.
+// the server's lease time; a connection that brings nothing for a sixth of it is replaced, so that
+// the renewal is not late. When the server no longer knows the client id, the first thread in
+// Replace() establishes another and reopens the files; other threads wait for it, until their
+// deadlines. What is delayed then is left to the thread, and to who uses it.
+//
+// A lease is overdue once its time has passed since the last renewal that the server answered: the
+// server may have given what is locked to another client. ConfirmIfOverdue() asks.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_LEASE_H_
 #define NFSWALK_NFSCLIENT_NFS4_STATE_LEASE_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -41,12 +46,17 @@ struct LiveClient {
 class Lease {
  public:
   using Budget = rpc::Caller::Budget;
-  // Reopens all open files under a new client id. Returns kLeaseExpired or kServerRestart if that
-  // one is gone as well, else kNone.
-  using ReopenAll = std::function<StateError(const LiveClient&, Budget&)>;
+  struct Recovery {
+    // kLeaseExpired or kServerRestart: the client id is gone as well. Else kNone.
+    StateError state_error = StateError::kNone;
+    bool has_left = false;  // again later
+  };
+  // Reopens the files of earlier client ids, and settles what NoteLeft() told of. Does not wait for
+  // what the server delays.
+  using Recover = std::function<Recovery(const LiveClient&, Budget&)>;
 
   // `caller` outlives it.
-  Lease(rpc::Caller& caller, ReopenAll reopen_all);
+  Lease(rpc::Caller& caller, Recover recover);
   ~Lease() { End(); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -59,10 +69,18 @@ class Lease {
   std::errc Replace(uint64_t generation, StateError state_error, Budget& budget);
   // Returns the current client id; generation 0: none yet.
   LiveClient Current() const;
+  // Asks the server whether it knows the client id of `generation`, of which a state id is said to
+  // have expired: one alone may. Replaces it if not. Errors: those of Replace().
+  std::errc Confirm(uint64_t generation, Budget& budget);
+  std::errc ConfirmIfOverdue(Budget& budget) {
+    return IsOverdue() ? Confirm(Current().generation, budget) : std::errc{};
+  }
 
   // Count open files: the lease is renewed while there is one.
   void FileOpened();
   void FileClosed();
+  // Has the thread call `recover`, until it has nothing left.
+  void NoteLeft();
 
   // Ends the renewals for good. Does not block.
   void Stop();
@@ -73,13 +91,17 @@ class Lease {
   using Clock = std::chrono::steady_clock;
 
   std::errc Establish(bool may_reclaim, Budget& budget);
-  void SetClient(uint64_t id, std::chrono::seconds lease, bool may_reclaim);
+  void SetClient(uint64_t id, Clock::time_point asked, std::chrono::seconds lease,
+                 bool may_reclaim);
   std::errc StartThread();
   void KeepAlive();
-  void Renew();
+  void KeepClient();
+  void RecoverLeft();
+  std::chrono::milliseconds AttemptMax() const;
+  bool IsOverdue() const { return Clock::now().time_since_epoch() >= valid_until_.load(); }
 
   rpc::Caller& caller_;
-  const ReopenAll reopen_all_;
+  const Recover recover_;
   const sunrpc_auth::Credential credential_;
   const uint64_t verifier_;
 
@@ -90,9 +112,12 @@ class Lease {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   LiveClient live_;  // this and below: guarded by mutex_
-  std::chrono::milliseconds period_{};
+  std::chrono::milliseconds lease_time_{};
   uint64_t files_open_ = 0;
+  bool has_left_ = false;
   bool stopped_ = false;
+  // Written under mutex_. Relaxed: who reads it late asks the server, or reads it in time.
+  std::atomic<Clock::duration> valid_until_{Clock::duration::max()};
 };
 
 }  // namespace nfswalk::protocol

@@ -45,6 +45,13 @@ std::shared_ptr<LockOwner> LockOwners::FindOrMake(const std::shared_ptr<OpenFile
   return owners_.try_emplace({BytesOf(file->handle), number}, std::move(made)).first->second;
 }
 
+std::vector<std::shared_ptr<LockOwner>> LockOwners::All() const {
+  std::vector<std::shared_ptr<LockOwner>> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, owner] : owners_) all.push_back(owner);
+  return all;
+}
+
 std::vector<std::shared_ptr<LockOwner>> LockOwners::Of(const OpenFile& file) const {
   const std::string handle = BytesOf(file.handle);
   std::vector<std::shared_ptr<LockOwner>> all;
@@ -109,7 +116,8 @@ std::errc LockOwners::Settle(LockOwner& owner, const Opener& opener, Budget& bud
   return undone.error;
 }
 
-LockOwners::Answer LockOwners::Reclaim(LockOwner& owner, const Opener& opener, Budget& budget) {
+LockOwners::Answer LockOwners::Reclaim(LockOwner& owner, const Opener& opener, OnDelay on_delay,
+                                       Budget& budget) {
   owner.known = false;
   owner.unanswered.reset();
   if (owner.lost) return {};
@@ -120,13 +128,16 @@ LockOwners::Answer LockOwners::Reclaim(LockOwner& owner, const Opener& opener, B
     for (;;) {
       answer = Send(owner, {LockCall::Kind::kReclaim, lock}, opener, budget);
       if (answer.error != kOk || StateErrorOf(answer.status) != StateError::kWait) break;
+      if (on_delay == OnDelay::kReturn) break;
       answer.error = caller_.PauseForJukebox(budget);
       if (answer.error != kOk) break;
     }
     return answer.error == kOk && answer.status == NFS4_OK;
   });
-  if (answer.error != kOk || ConcernsClient(StateErrorOf(answer.status))) return answer;
+  const StateError state_error = StateErrorOf(answer.status);
+  if (answer.error != kOk || ConcernsClient(state_error)) return answer;
   if (answer.status == NFS4_OK) return {};
+  if (state_error == StateError::kWait) return answer;
   if (owner.known) {
     (void)Send(owner, {LockCall::Kind::kUnlock, {LockType::kWrite, ByteRange{}}}, opener, budget);
   }

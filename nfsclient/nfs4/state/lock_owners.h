@@ -101,6 +101,7 @@ class LockOwners {
 
   std::shared_ptr<LockOwner> Find(const FileHandle& file, uint64_t number) const;
   std::shared_ptr<LockOwner> FindOrMake(const std::shared_ptr<OpenFile>& file, uint64_t number);
+  std::vector<std::shared_ptr<LockOwner>> All() const;
   // The lock owners that belong to `file`.
   std::vector<std::shared_ptr<LockOwner>> Of(const OpenFile& file) const;
 
@@ -109,8 +110,9 @@ class LockOwners {
   // Settles the call without a reply, if there is one; returns why it could not.
   std::errc Settle(LockOwner& owner, const Opener& opener, Budget& budget);
   // Reclaims all that it holds under a new client id. What the server refuses is lost. Returns the
-  // status if the client id is gone again, else NFS4_OK.
-  Answer Reclaim(LockOwner& owner, const Opener& opener, Budget& budget);
+  // status if the client id is gone again or, with OnDelay::kReturn, the server delays it, else
+  // NFS4_OK.
+  Answer Reclaim(LockOwner& owner, const Opener& opener, OnDelay on_delay, Budget& budget);
   // The server has forgotten it, and all its locks.
   void Lose(LockOwner& owner);
   // Takes `range` from a lock-owner whose locks are lost.

@@ -29,6 +29,24 @@ bool OpenFiles::HasLostLocks(const OpenState* state) {
   return state != nullptr && FileOf(*state)->lost_lock_owners.load() != 0;
 }
 
+std::errc OpenFiles::ConfirmLocks(const OpenState& state, Budget& budget) {
+  const std::errc error = lease_.ConfirmIfOverdue(budget);
+  if (error != kOk) return error;
+  return HasLostLocks(&state) ? std::errc::io_error : kOk;
+}
+
+// Settles the calls of lock-owners that were given up. Returns whether one is left.
+bool OpenFiles::SettleLocks(Budget& budget) {
+  bool has_left = false;
+  for (const std::shared_ptr<LockOwner>& owner : lock_owners_.All()) {
+    const LockTurn turn(*owner, budget.deadline());
+    LockAttempt attempt;
+    if (turn && owner->unanswered) (void)BeginLockCall(*owner, attempt, budget);
+    has_left |= !turn || owner->unanswered;
+  }
+  return has_left;
+}
+
 // Repeats `attempt(owner)` of the lock-owner that `find()` returns, if any, until it has ended.
 template <typename Find, typename Try>
 OpenFiles::LockAttempt OpenFiles::RepeatLockCall(Budget& budget, Find find, Try attempt) {
@@ -36,6 +54,7 @@ OpenFiles::LockAttempt OpenFiles::RepeatLockCall(Budget& budget, Find find, Try 
     const std::shared_ptr<LockOwner> owner = find();
     if (owner == nullptr) return {};
     LockAttempt made = attempt(*owner);
+    if (made.is_unanswered) lease_.NoteLeft();
     if (made.error == kOk && made.retired) continue;
     if (made.error != kOk || made.state_error == StateError::kNone) return made;
     File& file = *owner->file;
@@ -108,6 +127,7 @@ bool OpenFiles::BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& bu
     }
   }
   attempt.error = lock_owners_.Settle(owner, opener, budget);
+  attempt.is_unanswered = attempt.error != kOk;
   attempt.retired = owner.retired;
   return attempt.error == kOk && !attempt.retired;
 }
@@ -126,6 +146,7 @@ OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wan
   const LockOwners::Answer answer =
       lock_owners_.Send(owner, {LockCall::Kind::kLock, wanted}, opener, budget);
   attempt.error = answer.error;
+  attempt.is_unanswered = answer.error != kOk;
   attempt.conflict = answer.conflict;
   if (answer.error != kOk) return attempt;
   const StateError state_error = StateErrorOf(answer.status);
@@ -136,15 +157,14 @@ OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wan
       break;
     case StateError::kOwner:
     case StateError::kState:
-    case StateError::kRevoked:
       // The error is about the open file's state if it is the owner's first lock.
-      if (first && state_error != StateError::kRevoked) {
+      if (first) {
         attempt.state_error = StateError::kState;
         break;
       }
       lock_owners_.Lose(owner);
       // With nothing to lose another lock-owner does as well.
-      attempt.retired = owner.retired && !first;
+      attempt.retired = owner.retired;
       if (!attempt.retired) attempt.error = std::errc::io_error;
       break;
     default:
@@ -171,7 +191,7 @@ OpenFiles::LockAttempt OpenFiles::TryUnlock(LockOwner& owner, ByteRange range, b
     answer = lock_owners_.Send(owner, {LockCall::Kind::kUnlock, {LockType::kWrite, range}}, opener,
                                budget);
   }
-  if (answer.error != kOk) return {answer.error};
+  if (answer.error != kOk) return {.error = answer.error, .is_unanswered = true};
   const StateError state_error = StateErrorOf(answer.status);
   switch (state_error) {
     case StateError::kNone:
@@ -179,7 +199,6 @@ OpenFiles::LockAttempt OpenFiles::TryUnlock(LockOwner& owner, ByteRange range, b
       break;
     case StateError::kOwner:
     case StateError::kState:
-    case StateError::kRevoked:
       // The server no longer has any lock of this owner.
       lock_owners_.Lose(owner);
       if (owner.lost) lock_owners_.Forget(owner, range);
@@ -228,7 +247,8 @@ LockReply OpenFiles::TestLock(const OpenState& state, uint64_t number, const Ran
 
 // Before the file that was reopened as `opened` is used. Preconditions: file.reopening is held.
 OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& opened,
-                                            const LiveClient& client, Budget& budget) {
+                                            const LiveClient& client, OnDelay on_delay,
+                                            Budget& budget) {
   const LockOwners::Opener opener{opened.owner, opened.state, client.id};
   file.first_lock_unanswered = false;
   for (const auto& owner : lock_owners_.Of(file)) {
@@ -238,7 +258,7 @@ OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& o
       lock_owners_.Lose(*owner);
       continue;
     }
-    const LockOwners::Answer answer = lock_owners_.Reclaim(*owner, opener, budget);
+    const LockOwners::Answer answer = lock_owners_.Reclaim(*owner, opener, on_delay, budget);
     if (answer.error != kOk) return {answer.error};
     if (answer.status != NFS4_OK) return {kOk, StateErrorOf(answer.status)};
   }

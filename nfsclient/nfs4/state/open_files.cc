@@ -71,7 +71,7 @@ OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
       owners_(caller, names),
       lock_owners_(caller),
       lease_(caller, [this](const LiveClient& client, Budget& budget) {
-        return ReopenAll(client, budget);
+        return RecoverAll(client, budget);
       }) {}
 
 OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& credential,
@@ -86,7 +86,9 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
   for (int tries = 0; tries < kRecoveriesMax; ++tries) {
     const auto client = lease_.Client(budget);
     if (!client) return Failure<Opened>(client.error());
-    Acquired acquired = owners_.Open(*client, request.directory, arguments, credential, budget);
+    Acquired acquired =
+        owners_.Open(*client, request.directory, arguments, credential, OnDelay::kRepeat, budget);
+    if (owners_.HasUnsettled()) lease_.NoteLeft();
     const StateError state_error = StateErrorOf(acquired.status);
     if (ConcernsClient(state_error)) {
       const std::errc error = lease_.Replace(client->generation, state_error, budget);
@@ -143,6 +145,7 @@ void OpenFiles::CloseOnServer(File& file, Budget& budget) {
   // No CLOSE for an earlier client id: the server dropped its state.
   if (stopped_.load() || now.lost || now.generation != lease_.Current().generation) return;
   owners_.Close(std::move(file.owner), file.handle, now.id, budget);
+  if (owners_.HasUnsettled()) lease_.NoteLeft();
 }
 
 StateId OpenFiles::StateOf(const OpenState* state) {
@@ -162,7 +165,6 @@ std::errc OpenFiles::Recover(const OpenState* state, const StateId& used, int st
       return RecoverFile(*FileOf(*state), used, state_error, budget);
     case StateError::kNone:
     case StateError::kOwner:
-    case StateError::kRevoked:
       break;
   }
   return ErrnoOfStatus4(status);
@@ -180,7 +182,9 @@ std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError sta
     if (now.lost) return std::errc::io_error;
     if (now.id != used) return kOk;
     if (ConcernsClient(state_error)) {
-      const std::errc error = lease_.Replace(now.generation, state_error, budget);
+      const std::errc error = state_error == StateError::kLeaseExpired
+                                  ? lease_.Confirm(now.generation, budget)
+                                  : lease_.Replace(now.generation, state_error, budget);
       if (error != kOk) return error;
       // The file may not be reopened yet under the new client id.
       state_error = StateError::kState;
@@ -212,37 +216,47 @@ bool OpenFiles::MayReclaim(const LiveClient& client) const {
   return client.may_reclaim && reclaimed_generation_.load() < client.generation;
 }
 
-// Reopens all files of earlier client ids under `client`. Stops where the budget ends and leaves
-// the rest to Reopen(). Returns as Lease::ReopenAll.
-StateError OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
+// As Lease::Recover. First all files of earlier client ids are reclaimed, then those opened by name
+// that cannot be. Stops where the budget ends; who uses a file that is left reopens it.
+Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) {
+  Lease::Recovery recovery{.state_error = owners_.Settle(client, budget)};
+  if (ConcernsClient(recovery.state_error)) return recovery;
+  recovery = {};
+  std::unordered_set<const File*> delayed;
   for (const Claim claim : {Claim::kPrevious, Claim::kNull}) {
     for (const std::shared_ptr<File>& file : OpenedBefore(client.generation)) {
       if (claim == Claim::kPrevious && !MayReclaim(client)) break;
+      if (delayed.contains(file.get())) continue;
       const Reopened reopened =
-          ReopenByClaim(claim, *file, file->CurrentState().id, client, budget);
-      if (reopened.state_error != StateError::kNone || reopened.error != kOk)
-        return reopened.state_error;
+          ReopenByClaim(claim, *file, file->CurrentState().id, client, OnDelay::kReturn, budget);
+      if (ConcernsClient(reopened.state_error)) return {reopened.state_error, true};
+      if (reopened.error != kOk) return {StateError::kNone, true};
+      if (reopened.state_error == StateError::kWait) delayed.insert(file.get());
     }
   }
-  return StateError::kNone;
+  recovery.has_left = SettleLocks(budget) || !delayed.empty() || owners_.HasUnsettled();
+  return recovery;
 }
 
 // Reopens `file` if its state id is still `used`.
 OpenFiles::Reopened OpenFiles::Reopen(File& file, const StateId& used, const LiveClient& client,
                                       Budget& budget) {
   if (MayReclaim(client) && file.CurrentState().generation < client.generation) {
-    const Reopened reclaimed = ReopenByClaim(Claim::kPrevious, file, used, client, budget);
+    const Reopened reclaimed =
+        ReopenByClaim(Claim::kPrevious, file, used, client, OnDelay::kRepeat, budget);
     if (reclaimed.state_error != StateError::kNone || reclaimed.error != kOk) return reclaimed;
   }
-  return ReopenByClaim(Claim::kNull, file, used, client, budget);
+  return ReopenByClaim(Claim::kNull, file, used, client, OnDelay::kRepeat, budget);
 }
 
 OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, File& file, const StateId& used,
-                                             const LiveClient& client, Budget& budget) {
+                                             const LiveClient& client, OnDelay on_delay,
+                                             Budget& budget) {
   std::unique_lock lock(file.reopening, budget.deadline());
   if (!lock) return {CallDeadline::Error()};
-  const Reopened reopened = ReopenLocked(claim, file, used, client, budget);
+  const Reopened reopened = ReopenLocked(claim, file, used, client, on_delay, budget);
   lock.unlock();
+  if (owners_.HasUnsettled()) lease_.NoteLeft();
   if (file.closed.load()) CloseOnServer(file, budget);
   return reopened;
 }
@@ -250,14 +264,14 @@ OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, File& file, const Stat
 // One OPEN that reopens `file`, by handle if `name` is null. Closes what is another file: its
 // handle is in the result. Preconditions: file.reopening is held.
 Acquired OpenFiles::TryReopen(File& file, const FileName* name, const LiveClient& client,
-                              Budget& budget) {
+                              OnDelay on_delay, Budget& budget) {
   OpenArguments arguments;
   arguments.read = file.read;
   arguments.write = file.write;
   arguments.reclaim = name == nullptr;
   if (name != nullptr) arguments.name = name->name;
   const FileHandle& at = name == nullptr ? file.handle : name->directory;
-  Acquired acquired = owners_.Open(client, at, arguments, file.credential, budget);
+  Acquired acquired = owners_.Open(client, at, arguments, file.credential, on_delay, budget);
   if (acquired.error == kOk && acquired.handle != file.handle) {
     owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
     acquired.error = kStale;
@@ -268,7 +282,8 @@ Acquired OpenFiles::TryReopen(File& file, const FileName* name, const LiveClient
 
 // Reopens by each name that the file has now, until one opens it. While the names change, the
 // server may already have another, which the client learns with the reply. Preconditions: as above.
-Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, Budget& budget) {
+Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, OnDelay on_delay,
+                                    Budget& budget) {
   Acquired acquired;
   acquired.error = kStale;
   acquired.status = NFS4ERR_NOENT;
@@ -277,9 +292,12 @@ Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, Budget
     // Before the names: a change that has ended by then shows in them.
     const bool are_changing = file.NamesAreChanging();
     if (auto name = file.NextName(tried)) {
-      acquired = TryReopen(file, &*name, client, budget);
+      acquired = TryReopen(file, &*name, client, on_delay, budget);
+      const StateError state_error = StateErrorOf(acquired.status);
       const bool refused = acquired.error != kOk && acquired.status != NFS4_OK;
-      if (!refused || ConcernsClient(StateErrorOf(acquired.status))) return acquired;
+      if (!refused || ConcernsClient(state_error) || state_error == StateError::kWait) {
+        return acquired;
+      }
       tried.push_back(std::move(*name));
       continue;
     }
@@ -293,17 +311,23 @@ Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, Budget
 
 // Preconditions: file.reopening is held.
 OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const StateId& used,
-                                            const LiveClient& client, Budget& budget) {
+                                            const LiveClient& client, OnDelay on_delay,
+                                            Budget& budget) {
   File::State later = file.CurrentState();
   if (file.closed.load() || later.lost || later.id != used) return {};
-  Acquired acquired = claim == Claim::kPrevious ? TryReopen(file, nullptr, client, budget)
-                                                : TryReopenByName(file, client, budget);
+  Acquired acquired = claim == Claim::kPrevious ? TryReopen(file, nullptr, client, on_delay, budget)
+                                                : TryReopenByName(file, client, on_delay, budget);
   const StateError state_error = StateErrorOf(acquired.status);
-  if (ConcernsClient(state_error)) return {kOk, state_error};
+  if (ConcernsClient(state_error) || state_error == StateError::kWait) return {kOk, state_error};
   if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
   if (acquired.error == kOk) {
-    const Reopened locks = RecoverLocks(claim, file, acquired, client, budget);
-    if (locks.error != kOk || locks.state_error != StateError::kNone) return locks;
+    const Reopened locks = RecoverLocks(claim, file, acquired, client, on_delay, budget);
+    if (locks.error != kOk || locks.state_error != StateError::kNone) {
+      if (!ConcernsClient(locks.state_error)) {
+        owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
+      }
+      return locks;
+    }
     later.id = acquired.state;
     later.generation = client.generation;
     later.reopened = Clock::now();

@@ -5,9 +5,10 @@
 // after a partition) a new one is established and every file is reopened: after a restart all are
 // first reclaimed by handle (CLAIM_PREVIOUS); then those refused are opened by the names that they
 // have at that time (file_names.h, CLAIM_NULL), which waits for the end of the grace period, after
-// which nothing can be reclaimed. A file that cannot be reopened, because it is gone or its names
-// lead to others, is lost: it fails with io_error from then on (RFC 7530 9.6.3). There are as many
-// owners as files open at once (open_owners.h).
+// which nothing can be reclaimed. One that the server delays does not hold up the others. A file
+// that cannot be reopened, because it is gone or its names lead to others, is lost: it fails with
+// io_error from then on (RFC 7530 9.6.3). There are as many owners as files open at once
+// (open_owners.h).
 //
 // Locks are reclaimed with their file, before anything else uses it. Where it is opened by name
 // they are lost, as another client may have had them meanwhile: reads, writes and locks of the file
@@ -87,6 +88,8 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
                      Budget& budget);
   // Returns whether a lock is lost that was made by this open file. False of null.
   static bool HasLostLocks(const OpenState* state);
+  // As in protocol.h.
+  std::errc ConfirmLocks(const OpenState& state, Budget& budget);
 
   // Ends the lease; from now on nothing is closed. Does not block.
   void Shutdown();
@@ -101,7 +104,8 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   struct Reopened {
     // No reply, or a malformed one: may be retried.
     std::errc error{};
-    // kServerRestart, kLeaseExpired: the client id is gone, nothing was done. Else kNone.
+    // kServerRestart, kLeaseExpired: the client id is gone, nothing was done. kWait: nothing was
+    // done yet, with OnDelay::kReturn. Else kNone.
     StateError state_error = StateError::kNone;
   };
 
@@ -113,6 +117,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     // is recovered.
     StateError state_error = StateError::kNone;
     bool retired = false;  // again, with another lock-owner
+    bool is_unanswered = false;  // to be settled
     StateId used = {};     // of the open file
   };
 
@@ -123,7 +128,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   LockAttempt TryUnlock(LockOwner& owner, ByteRange range, bool release, Budget& budget);
   bool BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& budget);
   Reopened RecoverLocks(Claim claim, File& file, Acquired& opened, const LiveClient& client,
-                        Budget& budget);
+                        OnDelay on_delay, Budget& budget);
   void ReleaseLocksOf(File& file, Budget& budget);
   std::unique_ptr<OpenState> Register(const OpenRequest& request, const Credential& credential,
                                       uint64_t generation, Acquired acquired);
@@ -131,16 +136,18 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   void CloseOnServer(File& file, Budget& budget);
 
   std::errc RecoverFile(File& file, const StateId& used, StateError state_error, Budget& budget);
-  StateError ReopenAll(const LiveClient& client, Budget& budget);
+  Lease::Recovery RecoverAll(const LiveClient& client, Budget& budget);
+  bool SettleLocks(Budget& budget);
   std::vector<std::shared_ptr<File>> OpenedBefore(uint64_t generation);
   bool MayReclaim(const LiveClient& client) const;
   Reopened Reopen(File& file, const StateId& used, const LiveClient& client, Budget& budget);
   Reopened ReopenByClaim(Claim claim, File& file, const StateId& used, const LiveClient& client,
-                         Budget& budget);
-  Acquired TryReopen(File& file, const FileName* name, const LiveClient& client, Budget& budget);
-  Acquired TryReopenByName(File& file, const LiveClient& client, Budget& budget);
+                         OnDelay on_delay, Budget& budget);
+  Acquired TryReopen(File& file, const FileName* name, const LiveClient& client, OnDelay on_delay,
+                     Budget& budget);
+  Acquired TryReopenByName(File& file, const LiveClient& client, OnDelay on_delay, Budget& budget);
   Reopened ReopenLocked(Claim claim, File& file, const StateId& used, const LiveClient& client,
-                        Budget& budget);
+                        OnDelay on_delay, Budget& budget);
 
   rpc::Caller& caller_;
   std::atomic<bool> stopped_{false};

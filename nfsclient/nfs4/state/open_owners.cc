@@ -29,6 +29,12 @@ bool IsBadSeqidOrStateid(int status) {
 
 bool IsWait(int status) { return StateErrorOf(status) == StateError::kWait; }
 
+// Returns whether a call that ended in `error` may have been executed, and its reply may come yet.
+bool IsUnanswered(std::errc error) {
+  return error == std::errc::timed_out || error == std::errc::operation_canceled ||
+         error == std::errc::not_enough_memory;
+}
+
 }  // namespace
 
 void OpenOwner::Executed(int nfsstat4) {
@@ -122,16 +128,43 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                            });
 }
 
+// Sends it again, by its number, while the reply has no handle: by its name another file may be
+// found by now.
+OpenOwners::OpenedReply OpenOwners::SendOpenForHandle(OpenOwner& owner, const FileHandle& at,
+                                                      const OpenArguments& arguments,
+                                                      bool owners_as_names, Budget& budget) {
+  for (int restarts = 0;; ++restarts) {
+    const uint32_t sequence = owner.sequence;
+    OpenedReply opened = SendOpen(owner, at, arguments, owners_as_names, budget);
+    if (!opened.granted || opened.handle) return opened;
+    if (arguments.reclaim) {
+      opened.handle = at;
+      return opened;
+    }
+    owner.sequence = sequence;
+    opened.error = restarts < kRestartsMax ? caller_.PauseForJukebox(budget) : std::errc::io_error;
+    if (opened.error != kOk) return opened;
+  }
+}
+
 Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenArguments& arguments,
-                          const Credential& credential, Budget& budget) {
+                          const Credential& credential, OnDelay on_delay, Budget& budget) {
   arguments.client_id = client.id;
   for (int restarts = 0; restarts < kRestartsMax;) {
     OpenOwner owner = Take(credential, client.generation);
     const bool owners_as_names = owners_as_names_.load();
-    const OpenedReply opened = SendOpen(owner, at, arguments, owners_as_names, budget);
-    if (opened.error != kOk) return Failure<Acquired>(opened.error);
+    const OpenedReply opened = SendOpenForHandle(owner, at, arguments, owners_as_names, budget);
+    if (opened.error != kOk) {
+      GiveUp({.owner = std::move(owner),
+              .at = at,
+              .name = std::string(arguments.name),
+              .read = arguments.read,
+              .write = arguments.write,
+              .reclaim = arguments.reclaim});
+      return Failure<Acquired>(opened.error);
+    }
     if (opened.granted) {
-      Acquired acquired = Finish(std::move(owner), opened, at, arguments, budget);
+      Acquired acquired = Finish(std::move(owner), opened, budget);
       if (acquired.error == kOk) return acquired;
       if (arguments.how == OpenArguments::How::kGuarded) {
         arguments.how = OpenArguments::How::kNoCreate;
@@ -141,7 +174,7 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
       continue;
     }
     Put(std::move(owner));
-    if (IsWait(opened.status)) {
+    if (IsWait(opened.status) && on_delay == OnDelay::kRepeat) {
       const std::errc error = caller_.PauseForJukebox(budget);
       if (error != kOk) return Failure<Acquired>(error);
       // Resets the limit: a server that does not count delayed calls answers BAD_SEQID after each.
@@ -159,83 +192,157 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
   return Failure<Acquired>(std::errc::io_error);
 }
 
-// Drops the owner on failure: the server may have the file open.
-Acquired OpenOwners::Finish(OpenOwner owner, const OpenedReply& opened, const FileHandle& at,
-                            const OpenArguments& arguments, Budget& budget) {
+Acquired OpenOwners::Finish(OpenOwner owner, const OpenedReply& opened, Budget& budget) {
   Acquired acquired;
   acquired.owner = std::move(owner);
   acquired.state = opened.grant.state;
+  acquired.handle = *opened.handle;
   acquired.attributes = opened.attributes;
   acquired.granted = opened.access;
   acquired.directory = Consistency(opened.grant.directory, opened.directory);
-  if (arguments.reclaim) {
-    acquired.handle = at;
-  } else if (opened.handle) {
-    acquired.handle = *opened.handle;
-  } else {
-    const LookupReply found = FindOpened(at, arguments.name, acquired.owner.credential, budget);
-    if (found.error != kOk) return Failure<Acquired>(found.error);
-    acquired.handle = found.handle;
-    acquired.attributes = found.attributes;
+  if (opened.grant.must_confirm) {
+    const SequencedReply confirmed =
+        Confirm(acquired.owner, acquired.handle, acquired.state, budget);
+    acquired.error = confirmed.error != kOk ? confirmed.error : ErrnoOfStatus4(confirmed.status);
+    acquired.status = confirmed.status;
+    if (confirmed.error != kOk) {
+      GiveUp({.owner = acquired.owner,
+              .at = acquired.handle,
+              .state = acquired.state,
+              .must_confirm = true});
+    }
   }
-  if (opened.grant.must_confirm) Confirm(acquired, budget);
+  if (acquired.error == kOk && opened.grant.delegation) {
+    ReturnDelegation(*opened.grant.delegation, acquired.handle, acquired.owner.credential, budget);
+  }
   return acquired;
 }
 
-void OpenOwners::Confirm(Acquired& acquired, Budget& budget) {
+// Sends an operation on a file, again after each DELAY and GRACE. `add(Compound&)` adds it, with
+// the owner's number; `take(CompoundReader&, SequencedReply&)` returns whether it succeeded.
+template <typename AddOperation, typename TakeResult>
+OpenOwners::SequencedReply OpenOwners::SendOnFile(OpenOwner& owner, const FileHandle& file,
+                                                  Budget& budget, AddOperation add,
+                                                  TakeResult take) {
   for (;;) {
     Compound compound;
-    compound.PutHandle(acquired.handle).ConfirmOpen(acquired.state, acquired.owner.sequence);
-    const auto reply = Send<SequencedReply>(
-        acquired.owner, compound, budget, [](CompoundReader& reader, SequencedReply& confirmed) {
-          confirmed.executed = reader.Next(OP_PUTFH);
-          confirmed.SetStatus(reader, TakeConfirmed(reader, confirmed.state));
-        });
-    acquired.error = reply.error;
-    if (reply.error != kOk) return;
-    if (!IsWait(reply.status)) {
-      acquired.status = reply.status;
-      acquired.error = ErrnoOfStatus4(reply.status);
-      acquired.state = reply.state;
-      return;
-    }
-    acquired.error = caller_.PauseForJukebox(budget);
-    if (acquired.error != kOk) return;
+    compound.PutHandle(file);
+    add(compound);
+    auto reply = Send<SequencedReply>(owner, compound, budget,
+                                      [&](CompoundReader& reader, SequencedReply& decoded) {
+                                        decoded.executed = reader.Next(OP_PUTFH);
+                                        decoded.SetStatus(reader, take(reader, decoded));
+                                      });
+    if (reply.error != kOk || !IsWait(reply.status)) return reply;
+    reply.error = caller_.PauseForJukebox(budget);
+    if (reply.error != kOk) return reply;
   }
+}
+
+OpenOwners::SequencedReply OpenOwners::Confirm(OpenOwner& owner, const FileHandle& file,
+                                               StateId& state, Budget& budget) {
+  const SequencedReply reply = SendOnFile(
+      owner, file, budget, [&](Compound& compound) { compound.ConfirmOpen(state, owner.sequence); },
+      [](CompoundReader& reader, SequencedReply& decoded) {
+        return TakeConfirmed(reader, decoded.state);
+      });
+  if (reply.error == kOk && reply.status == NFS4_OK) state = reply.state;
+  return reply;
+}
+
+OpenOwners::SequencedReply OpenOwners::SendClose(OpenOwner& owner, const FileHandle& file,
+                                                 const StateId& state, Budget& budget) {
+  return SendOnFile(
+      owner, file, budget, [&](Compound& compound) { compound.Close(state, owner.sequence); },
+      [](CompoundReader& reader, SequencedReply&) { return TakeClosed(reader); });
 }
 
 void OpenOwners::Close(OpenOwner owner, const FileHandle& file, const StateId& state,
                        Budget& budget) {
-  for (;;) {
-    Compound compound;
-    compound.PutHandle(file).Close(state, owner.sequence);
-    const auto reply = Send<SequencedReply>(owner, compound, budget,
-                                            [](CompoundReader& reader, SequencedReply& closed) {
-                                              closed.executed = reader.Next(OP_PUTFH);
-                                              closed.SetStatus(reader, TakeClosed(reader));
-                                            });
-    if (reply.error != kOk) return;
-    if (!IsWait(reply.status)) {
-      // Dropped on failure: the server may still have the file open.
-      if (reply.status == NFS4_OK) Put(std::move(owner));
-      return;
-    }
-    if (caller_.PauseForJukebox(budget) != kOk) return;
-  }
+  const SequencedReply reply = SendClose(owner, file, state, budget);
+  if (reply.error != kOk) return GiveUp({.owner = std::move(owner), .at = file, .state = state});
+  // Dropped on failure: the server may still have the file open.
+  if (reply.status == NFS4_OK) Put(std::move(owner));
 }
 
-// Looks up the file of an OPEN that was granted without a handle.
-LookupReply OpenOwners::FindOpened(const FileHandle& directory, std::string_view name,
-                                   const Credential& credential, Budget& budget) {
+void OpenOwners::ReturnDelegation(const StateId& delegation, const FileHandle& file,
+                                  const Credential& credential, Budget& budget) {
+  struct Reply {
+    std::errc error{};
+  };
   Compound compound;
-  compound.PutHandle(directory).Lookup(name).GetHandle().GetAttributes();
-  return CallCompound<LookupReply>(
-      caller_, compound, credential, budget, [&](CompoundReader& reader, LookupReply& reply) {
-        const bool found =
-            reader.Next(OP_PUTFH) && reader.Next(OP_LOOKUP) && TakeHandle(reader, reply.handle);
-        reply.error = found ? kOk : reader.error();
-        if (found) reply.attributes = TakeOptionalAttributes(reader, names_);
-      });
+  compound.PutHandle(file).ReturnDelegation(delegation);
+  (void)CallCompound<Reply>(caller_, compound, credential, budget,
+                            [](CompoundReader& reader, Reply& reply) {
+                              if (reader.Next(OP_PUTFH)) (void)reader.Next(OP_DELEGRETURN);
+                              reply.error = reader.error();
+                            });
+}
+
+void OpenOwners::GiveUp(Unsettled call) {
+  const std::lock_guard lock(mutex_);
+  if (unsettled_.size() >= kUnsettledMax) unsettled_.pop_front();
+  unsettled_.push_back(std::move(call));
+}
+
+bool OpenOwners::HasUnsettled() const {
+  const std::lock_guard lock(mutex_);
+  return !unsettled_.empty();
+}
+
+StateError OpenOwners::Settle(const LiveClient& client, Budget& budget) {
+  std::deque<Unsettled> calls;
+  {
+    const std::lock_guard lock(mutex_);
+    calls.swap(unsettled_);
+  }
+  StateError state_error = StateError::kNone;
+  for (Unsettled& call : calls) {
+    // The server has dropped the state of an earlier client id.
+    if (call.owner.generation != client.generation) continue;
+    if (!SettleOne(client.id, call, state_error, budget)) GiveUp(std::move(call));
+    if (ConcernsClient(state_error)) break;
+  }
+  return state_error;
+}
+
+// Returns false if it is unanswered again.
+bool OpenOwners::SettleOne(uint64_t client_id, Unsettled& call, StateError& state_error,
+                           Budget& budget) {
+  if (!call.state) {
+    OpenArguments arguments;
+    arguments.client_id = client_id;
+    arguments.read = call.read;
+    arguments.write = call.write;
+    arguments.name = call.name;
+    arguments.reclaim = call.reclaim;
+    const OpenedReply opened =
+        SendOpenForHandle(call.owner, call.at, arguments, owners_as_names_.load(), budget);
+    if (opened.error != kOk) return !IsUnanswered(opened.error);
+    if (!opened.granted) {
+      state_error = StateErrorOf(opened.status);
+      Put(std::move(call.owner));
+      return true;
+    }
+    call.at = *opened.handle;
+    call.state = opened.grant.state;
+    call.must_confirm = opened.grant.must_confirm;
+    if (opened.grant.delegation) {
+      ReturnDelegation(*opened.grant.delegation, call.at, call.owner.credential, budget);
+    }
+  }
+  if (call.must_confirm) {
+    const SequencedReply confirmed = Confirm(call.owner, call.at, *call.state, budget);
+    if (confirmed.error != kOk) return !IsUnanswered(confirmed.error);
+    call.must_confirm = false;
+    state_error = StateErrorOf(confirmed.status);
+    if (confirmed.status != NFS4_OK) return true;
+  }
+  const SequencedReply closed = SendClose(call.owner, call.at, *call.state, budget);
+  if (closed.error != kOk) return !IsUnanswered(closed.error);
+  state_error = StateErrorOf(closed.status);
+  if (closed.status == NFS4_OK) Put(std::move(call.owner));
+  return true;
 }
 
 }  // namespace nfswalk::protocol

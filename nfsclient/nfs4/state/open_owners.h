@@ -8,10 +8,16 @@
 // which then needs no OPEN_CONFIRM.
 //
 // A call without a reply is sent again with the same number, which the server executes once (RFC
-// 7530 9.1.9), until the budget ends. OPEN is repeated after a pause (DELAY, GRACE), with another
+// 7530 9.1.9), until the budget ends. So is an OPEN whose reply has no file handle: the server then
+// tells that of what it has opened. OPEN is repeated after a pause (DELAY, GRACE), with another
 // owner (BAD_SEQID), and with owners as names if the server refuses numbers (BADOWNER). A refused
-// OPEN leaves no state on the server. One without a reply, with one that does not parse, or not
-// confirmed may leave an open until the lease ends, and its owner is dropped.
+// OPEN leaves no state on the server.
+//
+// An OPEN, OPEN_CONFIRM or CLOSE that was given up may have been executed, and no other call knows
+// of the open: Settle() asks with the same number, and closes it. It does not create or truncate:
+// what was not executed by then is not executed any more, as the number is used up.
+//
+// A delegation is returned at once: there is no path for callbacks to recall it by.
 //
 // Thread safety: OpenOwners: all functions; OpenOwner: as any value.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_OWNERS_H_
@@ -20,6 +26,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -61,23 +68,34 @@ struct Acquired {
   WeakCacheConsistency directory;
 };
 
+// Whether an OPEN is repeated after DELAY and GRACE, or its status returned.
+enum class OnDelay : uint8_t { kRepeat, kReturn };
+
 class OpenOwners {
  public:
   using Budget = rpc::Caller::Budget;
   // Limit of owners kept without a file.
   static constexpr size_t kIdleMax = 64;
+  // Limit of calls kept until they are settled; the oldest is forgotten, and may stay open until
+  // the lease ends.
+  static constexpr size_t kUnsettledMax = 256;
 
   // `caller` and `names` must outlive it.
   OpenOwners(rpc::Caller& caller, const OwnerNames& names) : caller_(caller), names_(names) {}
 
   // Opens and confirms. `at`: the directory, or the file if arguments.reclaim. Fills client id,
   // owner and sequence into `arguments`; turns kGuarded into kNoCreate once the file was created,
-  // so that a repeated OPEN does not fail with EEXIST. Looks the file up if the reply has no
-  // handle. Errors: the server's, those of rpc/retry.h, io_error after too many repetitions.
+  // so that a repeated OPEN does not fail with EEXIST. Errors: the server's, those of rpc/retry.h,
+  // io_error after too many repetitions.
   Acquired Open(const LiveClient& client, const FileHandle& at, OpenArguments& arguments,
-                const Credential& credential, Budget& budget);
+                const Credential& credential, OnDelay on_delay, Budget& budget);
   // Sends CLOSE and takes the owner back. Errors are ignored.
   void Close(OpenOwner owner, const FileHandle& file, const StateId& state, Budget& budget);
+
+  bool HasUnsettled() const;
+  // Settles the calls that were given up under `client`, and forgets those of earlier client ids.
+  // Returns kLeaseExpired or kServerRestart if the client id is gone, else kNone.
+  StateError Settle(const LiveClient& client, Budget& budget);
 
   // Returns an owner for exclusive use, idle or new.
   OpenOwner Take(const Credential& credential, uint64_t generation);
@@ -87,24 +105,46 @@ class OpenOwners {
  private:
   struct SequencedReply;
   struct OpenedReply;
+  // A call that was given up.
+  struct Unsettled {
+    OpenOwner owner;
+    FileHandle at;          // as in Open(); that of the file once `state` is known
+    std::string name = {};  // of an OPEN that is no reclaim
+    bool read = false;
+    bool write = false;
+    bool reclaim = false;
+    std::optional<StateId> state = {};  // none: of an OPEN
+    bool must_confirm = false;
+  };
 
   template <typename Reply, typename Decode>
   Reply Send(OpenOwner& owner, Compound& compound, Budget& budget, Decode decode);
   OpenedReply SendOpen(OpenOwner& owner, const FileHandle& at, OpenArguments arguments,
                        bool owners_as_names, Budget& budget);
-  Acquired Finish(OpenOwner owner, const OpenedReply& opened, const FileHandle& at,
-                  const OpenArguments& arguments, Budget& budget);
-  void Confirm(Acquired& acquired, Budget& budget);
-  LookupReply FindOpened(const FileHandle& directory, std::string_view name,
-                         const Credential& credential, Budget& budget);
+  OpenedReply SendOpenForHandle(OpenOwner& owner, const FileHandle& at,
+                                const OpenArguments& arguments, bool owners_as_names,
+                                Budget& budget);
+  Acquired Finish(OpenOwner owner, const OpenedReply& opened, Budget& budget);
+  template <typename AddOperation, typename TakeResult>
+  SequencedReply SendOnFile(OpenOwner& owner, const FileHandle& file, Budget& budget,
+                            AddOperation add, TakeResult take);
+  // Replaces `state` by the confirmed one.
+  SequencedReply Confirm(OpenOwner& owner, const FileHandle& file, StateId& state, Budget& budget);
+  SequencedReply SendClose(OpenOwner& owner, const FileHandle& file, const StateId& state,
+                           Budget& budget);
+  void ReturnDelegation(const StateId& delegation, const FileHandle& file,
+                        const Credential& credential, Budget& budget);
+  void GiveUp(Unsettled call);
+  bool SettleOne(uint64_t client_id, Unsettled& call, StateError& state_error, Budget& budget);
 
   rpc::Caller& caller_;
   const OwnerNames& names_;
   // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
   std::atomic<bool> owners_as_names_{false};
-  std::mutex mutex_;
-  std::vector<OpenOwner> idle_;  // guarded by mutex_; the most recent one is the last
-  uint64_t next_name_ = 0;       // guarded by mutex_
+  mutable std::mutex mutex_;
+  std::vector<OpenOwner> idle_;  // this and below: guarded by mutex_; the most recent is last
+  std::deque<Unsettled> unsettled_;
+  uint64_t next_name_ = 0;
 };
 
 }  // namespace nfswalk::protocol

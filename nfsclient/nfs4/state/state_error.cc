@@ -17,14 +17,13 @@ StateError StateErrorOf(int nfsstat4) {
       return StateError::kOwner;
     case NFS4ERR_BAD_STATEID:
     case NFS4ERR_OLD_STATEID:
+    case NFS4ERR_ADMIN_REVOKED:
       return StateError::kState;
     case NFS4ERR_EXPIRED:
       return StateError::kLeaseExpired;
     case NFS4ERR_STALE_CLIENTID:
     case NFS4ERR_STALE_STATEID:
       return StateError::kServerRestart;
-    case NFS4ERR_ADMIN_REVOKED:
-      return StateError::kRevoked;
     default:
       return StateError::kNone;
   }

@@ -12,10 +12,9 @@ enum class StateError : uint8_t {
   kNone,           // not about state
   kWait,           // DELAY, GRACE: not executed, to be repeated later
   kOwner,          // BAD_SEQID: the open-owner's sequence
-  kState,          // BAD_STATEID, OLD_STATEID: this state id alone
-  kLeaseExpired,   // EXPIRED: the client id and all its state
+  kState,          // BAD_STATEID, OLD_STATEID, ADMIN_REVOKED: this state id alone
+  kLeaseExpired,   // EXPIRED: the client id and all its state; of a state id perhaps that alone
   kServerRestart,  // STALE_CLIENTID, STALE_STATEID: the same, and it may be reclaimed
-  kRevoked,        // ADMIN_REVOKED: this state id, not to be recovered
 };
 
 StateError StateErrorOf(int nfsstat4);

@@ -337,6 +337,46 @@ TEST_F(ConnectionTest, AServerThatSpeaksAnotherProtocolLosesItsConnection) {
 }
 
 // WIRE-13.
+// The records of a CALL of the server's, with xid and program of its own, and of the reply to
+// `call`.
+std::string CallAndReply(const FakeCall& call, uint32_t xid) {
+  constexpr uint32_t kLastFragment = 0x80000000;
+  const std::string calls[] = {
+      Xdr().U32(xid, 0, 2, 0x40000000, 1, 0, 0, 0, 0, 0).str(),  // CB_NULL by AUTH_NONE
+      MessageOf(call, kNoEntry)};
+  Xdr records;
+  for (const std::string& record : calls) records.U32(kLastFragment | record.size()).Raw(record);
+  return records.str();
+}
+
+TEST_F(ConnectionTest, ACallOfTheServerIsIgnoredWhateverItsXid) {
+  for (const bool has_our_xid : {false, true}) {
+    Serve(OnNfsCall([&](const FakeCall& call) {
+      const uint32_t xid = has_our_xid ? call.xid : call.xid + 1;
+      return FakeAnswer{.kind = FakeAnswer::Kind::kRaw,
+                        .bytes = CallAndReply(call, xid),
+                        .after = FakeAnswer::After::kRead};
+    }));
+    for (int i = 0; i < 2; ++i) {
+      TaggedCall call(1);
+      EXPECT_EQ(connection_->Execute(call), Outcome::kReplied) << has_our_xid;
+    }
+    EXPECT_EQ(connection_->connections_opened(), 1u) << has_our_xid;
+  }
+}
+
+TEST_F(ConnectionTest, CallsOfTheServerWithoutEndCostItTheConnection) {
+  Serve(OnNfsCall([&](const FakeCall& call) {
+    FakeAnswer flood{.kind = FakeAnswer::Kind::kRaw, .after = FakeAnswer::After::kRead};
+    for (uint32_t i = 0; i < Connection::kStraysMax; ++i) {
+      flood.bytes += CallAndReply(call, i).substr(0, 4 + 10 * 4);
+    }
+    return call.connection == 1 ? flood : kNoEntry;
+  }));
+  EXPECT_EQ(connection_->Execute(call_), Outcome::kLost);
+  EXPECT_EQ(connection_->Execute(next_), Outcome::kReplied);
+}
+
 TEST_F(ConnectionTest, ARejectionIsReportedWithItsReasonAndKeepsTheConnection) {
   using Kind = FakeAnswer::Kind;
   const struct {

@@ -102,6 +102,71 @@ TEST_F(RetryTest, AnOverdueCallOfVersion3IsSentAgainOverTheSameConnectionOnce) {
   EXPECT_EQ(connections, (std::vector{1, 1, 2}));
 }
 
+// WIRE-5: an operation may take minutes, as COMMIT to a busy disk or the first access to an
+// archive.
+TEST_F(RetryTest, AnOverdueCallOfVersion4WaitsOnWhileItsConnectionBringsOtherReplies) {
+  std::vector<FakeCall> slow;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    if (TagOf(call) != 1) return kNoEntry;
+    slow.push_back(call);
+    seen_.release();
+    return kSilence;
+  }));
+  protocol::TransportOptions options = kHard;
+  options.timeo_ds = 2;
+  connection_ = OpenConnection(server_->port(), std::chrono::seconds{10});
+  retry_.emplace(options, 4);
+  budget_ = retry_->NewBudget();
+  std::jthread others([&] {
+    seen_.acquire();
+    const auto end = Call::Clock::now() + std::chrono::milliseconds{1000};  // five times timeo
+    while (Call::Clock::now() < end) {
+      TaggedCall call(2);
+      EXPECT_EQ(connection_->Execute(call), Outcome::kReplied);
+    }
+    server_->SendReply(slow.front(), kNoEntry);
+  });
+  EXPECT_EQ(Send().error, std::errc{});
+  others.join();
+  EXPECT_EQ(slow.size(), 1u);
+  EXPECT_EQ(connection_->connections_opened(), 1u);
+}
+
+TEST_F(RetryTest, AnOverdueCallOfVersion4ReplacesAConnectionThatBringsNothing) {
+  std::vector<int> connections;  // that brought the call
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    connections.push_back(call.connection);
+    return connections.size() < 2 ? kSilence : kNoEntry;
+  }));
+  protocol::TransportOptions options = kHard;
+  options.timeo_ds = 6000;
+  connection_ = OpenConnection(server_->port(), std::chrono::seconds{10});
+  retry_.emplace(options, 4);
+  budget_ = retry_->NewBudget();
+  budget_->LimitAttempts(std::chrono::milliseconds{100});
+  EXPECT_EQ(Send().error, std::errc{});
+  server_.reset();
+  EXPECT_EQ(connections, (std::vector{1, 2}));
+}
+
+TEST_F(RetryTest, ASoftMountOfVersion4TimesOutWhileItsConnectionBringsOtherReplies) {
+  server_.emplace(
+      OnNfsCall([&](const FakeCall& call) { return TagOf(call) == 1 ? kSilence : kNoEntry; }));
+  connection_ = OpenConnection(server_->port(), std::chrono::seconds{10});
+  retry_.emplace(kSoft, 4);
+  budget_ = retry_->NewBudget();
+  std::jthread others([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      TaggedCall call(2);
+      EXPECT_EQ(connection_->Execute(call), Outcome::kReplied);
+    }
+  });
+  EXPECT_EQ(Send().error, std::errc::timed_out);
+  others.request_stop();
+  others.join();
+  EXPECT_EQ(connection_->connections_opened(), 1u);
+}
+
 // WIRE-5: the server's duplicate request cache knows it by then, since its repetition was answered.
 TEST_F(RetryTest, ACallThatTheServerExecutesLateUndoesNoNewerOne) {
   uint32_t executed = 0;                                    // tag of the last one

@@ -12,6 +12,7 @@
 #include <optional>
 #include <semaphore>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "nfsclient/nfs3/nfs3.h"
@@ -76,6 +77,23 @@ TEST(ServerLocator, AConnectionFollowsItsServerToAnotherPort) {
   }
   EXPECT_EQ(call.status(), NFS3ERR_NOENT);
   EXPECT_EQ(asked, 2) << "once more after it was not found";
+}
+
+// WIRE-33: without that limit so many attempts take minutes.
+TEST(ServerLocator, AServerOfALeaseIsConnectedToOften) {
+  constexpr int kAttempts = 14;
+  const auto asked = std::make_shared<std::counting_semaphore<>>(0);
+  const auto connection = OpenWith(UnusedPort(), [asked](const ServerLocation& known) {
+    asked->release();
+    return Found(known);
+  });
+  connection->FitLease(std::chrono::milliseconds{20});
+  std::jthread caller([&] {
+    TaggedCall call(1);
+    EXPECT_EQ(connection->Execute(call), Outcome::kCanceled);
+  });
+  for (int i = 0; i < kAttempts; ++i) asked->acquire();
+  connection->Shutdown();
 }
 
 // No call waits for the resolver, and one asks at a time.

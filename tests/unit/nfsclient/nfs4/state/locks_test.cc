@@ -155,6 +155,62 @@ TEST_F(LocksTest, AnUnansweredLockIsUndoneByClose) {
   EXPECT_EQ(server_.opens(), 0u);
 }
 
+TEST_F(LocksTest, AnUnansweredLockIsUndoneInTheBackground) {
+  ConnectSoft();
+  server_.Inject(OP_LOCK, {Kind::kSilence});
+  EXPECT_EQ(Lock(kMe, {0, 9}), std::errc::timed_out);
+  server_.AwaitCalls(OP_LOCKU, 1);
+  EXPECT_EQ(server_.lock_holders(), 0u);
+  EXPECT_EQ(Lock(kYou, {0, 9}), kOk);
+}
+
+TEST_F(LocksTest, AnUnansweredUnlockIsSentAgainInTheBackground) {
+  ConnectSoft();
+  EXPECT_EQ(Lock(kMe, {0, 9}), kOk);
+  server_.Inject(OP_LOCKU, {Kind::kSilence});
+  EXPECT_EQ(Unlock(kMe, kAll), std::errc::timed_out);
+  server_.AwaitCalls(OP_LOCKU, 2);
+  EXPECT_EQ(Lock(kYou, {0, 9}), kOk);
+}
+
+// WIRE-34: renewals that got no reply for the time of the lease.
+class OverdueLease : public LocksTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(OverdueLease, IsConfirmedBeforeAWriteUnderALock) {
+  const bool expires = GetParam();
+  state_.reset();
+  server_.set_lease_seconds(1);
+  Connect({});
+  state_ = OpenFile();
+  ASSERT_EQ(Lock(kMe, {0, 9}), kOk);
+  const int renewals = server_.calls(OP_RENEW);
+  server_.Inject(OP_RENEW, {Kind::kSilence}, kForEver);
+  // The first after a third of a second, the others after a sixth each.
+  server_.AwaitCalls(OP_RENEW, renewals + 6);
+  if (expires) server_.ExpireLeases();
+  server_.ClearFaults();
+  rpc::Caller::Budget budget = caller_->NewBudget();
+  EXPECT_EQ(open_files_->ConfirmLocks(*state_, budget), expires ? std::errc::io_error : kOk);
+  EXPECT_EQ(Read(state_.get()).data, "hello");
+  EXPECT_EQ(OpenFiles::HasLostLocks(state_.get()), expires);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OverdueLease, testing::Bool());
+
+// The server has dropped that open file's state alone.
+TEST_F(LocksTest, OneExpiredStateIdLosesTheLocksOfItsFileAlone) {
+  server_.Put("g", {.mode = 0666, .data = "other"});
+  const FileHandle file = file_;
+  const std::unique_ptr<OpenState> other = OpenFile("g");
+  ASSERT_EQ(Lock(kMe, {0, 9}), kOk);
+  const int client_ids = server_.calls(OP_SETCLIENTID);
+  server_.Inject(OP_READ, Fails(NFS4ERR_EXPIRED));
+  EXPECT_EQ(Read(other.get()).data, "other");
+  EXPECT_EQ(Read(state_.get(), file).data, "hello");
+  EXPECT_FALSE(OpenFiles::HasLostLocks(state_.get()));
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), client_ids);
+}
+
 struct StatusRow {
   int status;
   std::errc error;
@@ -171,7 +227,7 @@ TEST_F(LocksTest, EachStatusOfLockIsAnErrno) {
                             {NFS4ERR_OPENMODE, std::errc::bad_file_descriptor},
                             {NFS4ERR_ISDIR, std::errc::is_a_directory},
                             {NFS4ERR_STALE, kStale},
-                            {NFS4ERR_ADMIN_REVOKED, std::errc::io_error},
+                            {NFS4ERR_ADMIN_REVOKED, kOk},
                             {NFS4ERR_DELAY, kOk},
                             {NFS4ERR_GRACE, kOk},
                             {NFS4ERR_BAD_SEQID, kOk},

@@ -85,7 +85,7 @@ TEST_F(OpenOwnersTest, IdleOwnersAreBoundedAndTheOldestIsDropped) {
 TEST(StateError, ClassifiesStatus) {
   EXPECT_EQ(StateErrorOf(NFS4ERR_GRACE), StateError::kWait);
   EXPECT_EQ(StateErrorOf(NFS4ERR_OLD_STATEID), StateError::kState);
-  EXPECT_EQ(StateErrorOf(NFS4ERR_ADMIN_REVOKED), StateError::kRevoked);
+  EXPECT_EQ(StateErrorOf(NFS4ERR_ADMIN_REVOKED), StateError::kState);
   for (const int status : {NFS4ERR_EXPIRED, NFS4ERR_STALE_CLIENTID, NFS4ERR_STALE_STATEID}) {
     EXPECT_TRUE(ConcernsClient(StateErrorOf(status))) << status;
   }

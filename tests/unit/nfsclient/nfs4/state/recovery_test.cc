@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <latch>
 #include <memory>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -148,11 +149,50 @@ TEST_F(OpenFilesRecoveryTest, AFileThatIsGoneIsStaleAsInVersion3) {
   EXPECT_EQ(Read(state.get()).error, kStale);
 }
 
-TEST_F(OpenFilesRecoveryTest, ARevokedOpenIsAnErrorAndNotReopened) {
+TEST_F(OpenFilesRecoveryTest, ARevokedOpenIsReopenedAlone) {
   const std::unique_ptr<OpenState> state = OpenFile();
+  server_.ForgetOpens("f");
   server_.Inject(OP_READ, Fails(NFS4ERR_ADMIN_REVOKED));
-  EXPECT_EQ(Read(state.get()).error, std::errc::io_error);
-  EXPECT_EQ(server_.calls(OP_OPEN), 1);
+  EXPECT_EQ(Read(state.get()).data, "hello");
+  EXPECT_EQ(server_.calls(OP_OPEN), 2);
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
+}
+
+// One of the two is delayed until the end; which one is up to the table of open files.
+TEST_F(OpenFilesRecoveryTest, ADelayedFileDoesNotHoldUpTheOthers) {
+  server_.Put("g", {.mode = 0666, .data = "hello"});
+  const std::unique_ptr<OpenState> states[] = {OpenFile("g"), OpenFile("f")};
+  const FileHandle files[] = {HandleOf(server_.Find("g")->handle()), file_};
+  server_.Restart(true);
+  const int opens = server_.calls(OP_OPEN);
+  server_.Inject(OP_OPEN, Fails(NFS4ERR_DELAY));
+  server_.Inject(OP_OPEN, Fails(NFS4ERR_DELAY), kForEver, 1);
+  std::counting_semaphore<> done{0};
+  std::vector<std::jthread> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.emplace_back([&, i] {
+      EXPECT_EQ(Read(states[i].get(), files[i]).data, "hello");
+      done.release();
+    });
+  }
+  done.acquire();
+  EXPECT_EQ(server_.opens(), 1u);
+  server_.ClearFaults();
+  done.acquire();
+  EXPECT_EQ(server_.opens(), 2u);
+  EXPECT_GE(server_.calls(OP_OPEN), opens + 3);
+}
+
+TEST_F(OpenFilesRecoveryTest, ADelayedFileThatIsNotUsedIsReclaimedInTheBackground) {
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Restart(true);
+  const int opens = server_.calls(OP_OPEN);
+  server_.Inject(OP_OPEN, Fails(NFS4ERR_DELAY), 2);
+  // Another file finds out: it is opened once the grace period has ended.
+  std::jthread other([&] { OpenFile(); });
+  server_.AwaitCalls(OP_OPEN, opens + 3);
+  while (server_.opens() == 0) std::this_thread::yield();
+  server_.EndGrace();
 }
 
 TEST_F(OpenFilesRecoveryTest, WithoutAStateThereIsNothingToRecover) {
@@ -302,6 +342,17 @@ TEST_F(OpenFilesRecoveryTest, TheLeaseOfAnOpenFileIsRenewed) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.AwaitCalls(OP_RENEW, 2);
   EXPECT_EQ(server_.last_uid(OP_RENEW), Credential::OfProcess().uid());
+  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
+}
+
+// WIRE-33: the connection has died without a FIN or RST.
+TEST_F(OpenFilesRecoveryTest, ARenewalThatGetsNoReplyGoesOverAnotherConnection) {
+  server_.set_lease_seconds(1);
+  Connect({.timeo_ds = 6000});
+  const std::unique_ptr<OpenState> state = OpenFile();
+  server_.Inject(OP_RENEW, {Kind::kSilence});
+  server_.AwaitCalls(OP_RENEW, 3);
+  EXPECT_EQ(caller_->connections_opened(), 2u);
   EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
 }
 
