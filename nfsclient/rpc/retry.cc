@@ -134,7 +134,8 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
         }
         if (++budget.timeouts > retrans_) NoteResponds(false);
         if (ResendsOnConnection(connection, call, attempts)) break;
-        if (attempts.was_sent && IsSilent(connection, call, budget, attempts)) {
+        // A call that had less time than that does not tell that the connection is dead.
+        if (attempts.was_sent && attempts.waited >= std::min(timeo_, budget.attempt_max)) {
           connection.Abort(call);
         }
         attempts.may_resend_on_connection.reset();
@@ -198,13 +199,6 @@ bool Retry::WaitsOn(Connection& connection, const Call& call, const Budget& budg
   if (!connection.HasReceivedSince(call, attempts.began)) return false;
   attempts.began = {};
   return true;
-}
-
-// Returns whether the connection is to be taken for dead. A call that had less time does not tell.
-bool Retry::IsSilent(Connection& connection, const Call& call, const Budget& budget,
-                     const Attempts& attempts) const {
-  if (attempts.waited < std::min(timeo_, budget.attempt_max)) return false;
-  return resends_on_connection_ || !connection.HasReceivedSince(call, attempts.began);
 }
 
 bool Retry::MayRepeat(const Call& call, const Attempts& attempts) {

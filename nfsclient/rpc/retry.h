@@ -131,8 +131,6 @@ class Retry {
                      Attempts& attempts) const;
   bool WaitsOn(Connection& connection, const Call& call, const Budget& budget,
                Attempts& attempts) const;
-  bool IsSilent(Connection& connection, const Call& call, const Budget& budget,
-                const Attempts& attempts) const;
   bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
   static bool MayRepeat(const Call& call, const Attempts& attempts);
   void NoteResponds(bool responds);

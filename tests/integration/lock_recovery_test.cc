@@ -1,4 +1,4 @@
-// Byte-range locks of version 4 over a restart of a real server.
+// Byte-range locks of version 4 over a restart of a real server, and over a connection that dies.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "nfsclient/client.h"
+#include "tests/fixtures/cutting_proxy.h"
 #include "tests/fixtures/nfs_server.h"
 
 namespace nfswalk {
@@ -42,9 +44,11 @@ class LockRecovery : public testing::Test {
     my_file_.reset();
     your_file_.reset();
   }
-  std::unique_ptr<Client> Mount() const {
+  // `port`: of a proxy; 0: the server's.
+  std::unique_ptr<Client> Mount(uint16_t port = 0) const {
     const fixtures::NfsServer::NetworkScope scope(*server_);
-    auto client = Client::Mount(ParseMountUrl(server_->Url("", 4)).value());
+    const std::string options = port == 0 ? "" : "port=" + std::to_string(port);
+    auto client = Client::Mount(ParseMountUrl(server_->Url(options, 4)).value());
     EXPECT_TRUE(client.has_value()) << client.error().message;
     return client ? std::move(*client) : nullptr;
   }
@@ -65,6 +69,7 @@ class LockRecovery : public testing::Test {
 
   const Credential root_{0, 0};
   std::unique_ptr<fixtures::NfsServer> server_;
+  std::optional<fixtures::CuttingProxy> proxy_;
   std::unique_ptr<Client> mine_, yours_;
   std::unique_ptr<File> my_file_, your_file_;
 };
@@ -89,9 +94,8 @@ TEST_F(LockRecovery, WithoutAGracePeriodLocksAreLostAndSaidToBe) {
   ASSERT_NO_FATAL_FAILURE(Restart());
   EXPECT_EQ(ErrorOfRead(*my_file_), std::errc::io_error);
   EXPECT_EQ(my_file_->TryLock(kMe, kWrite, 20, 10), std::errc::io_error);
-  constexpr std::string_view kText = "late";
-  EXPECT_EQ(my_file_->PWrite(std::as_bytes(std::span(kText)), 0), kText.size());
-  EXPECT_EQ(my_file_->Sync(), std::errc::io_error);
+  EXPECT_EQ(my_file_->PWrite(std::as_bytes(std::span("late")), 0),
+            std::unexpected(std::errc::io_error));
   EXPECT_EQ(your_file_->TryLock(kMe, kWrite, 0, 0), kOk);
   EXPECT_EQ(my_file_->Unlock(kMe, 0, 0), kOk);
   EXPECT_EQ(ErrorOfRead(*my_file_), kOk);
@@ -99,6 +103,55 @@ TEST_F(LockRecovery, WithoutAGracePeriodLocksAreLostAndSaidToBe) {
   std::string text;
   std::ifstream(server_->backing_directory() + "/file") >> text;
   EXPECT_EQ(text, "hello");
+}
+
+uint64_t RepliesOf(const Client& client, std::string_view procedure = "") {
+  uint64_t replies = 0;
+  for (const auto& stats : client.transport_stats().procedures) {
+    if (procedure.empty() || stats.name == procedure) replies += stats.replies;
+  }
+  return replies;
+}
+
+// WIRE-33. No FIN and no RST says so, as where a NAT has forgotten the connection: without a limit
+// of its own a renewal would wait for timeo, a minute, and the server give the lock away.
+TEST_F(LockRecovery, ALockOutlivesAConnectionThatDiesSilently) {
+  using fixtures::ConnectionFate;
+  using fixtures::CuttingProxy;
+  constexpr uint32_t kGraceSeconds = 6, kRenewalsOfALease = 3;
+  ASSERT_NO_FATAL_FAILURE(Start(kGraceSeconds));
+  const auto lock = [&](const Client& client, File& file) {
+    EXPECT_EQ(file.TryLock(kMe, kWrite, 0, 10), kOk);
+    return RepliesOf(client);
+  };
+  // As many as there are until it is locked, and one renewal.
+  const auto records = static_cast<uint32_t>(lock(*mine_, *my_file_)) + 1;
+  my_file_.reset();
+  int connections = 0;  // the first one looks whether something listens
+  {
+    const fixtures::NfsServer::NetworkScope scope(*server_);
+    proxy_.emplace(
+        server_->nfs_port(),
+        CuttingProxy::Listeners{.fate =
+                                    [&] {
+                                      return ConnectionFate{
+                                          .records = ++connections == 2 ? records : 1'000'000,
+                                          .ending = ConnectionFate::Ending::kStall};
+                                    },
+                                .on_cut = [] {},
+                                .on_connected = [] {}});
+  }
+  mine_ = Mount(proxy_->port());
+  my_file_ = Open(*mine_);
+  lock(*mine_, *my_file_);
+  proxy_->AwaitStall();
+  const uint64_t renewals = RepliesOf(*mine_, "RENEW") + 2 * kRenewalsOfALease;
+  while (RepliesOf(*mine_, "RENEW") < renewals) {
+    ASSERT_EQ(your_file_->TryLock(kMe, kWrite, 0, 10), kDenied);
+  }
+  EXPECT_EQ(mine_->transport_stats().connections_opened, 2u);
+  EXPECT_EQ(my_file_->PWrite(std::as_bytes(std::span("mine")), 0), 5u);
+  EXPECT_EQ(my_file_->Sync(), kOk);
 }
 
 }  // namespace
