@@ -233,9 +233,11 @@ def dead_file(tree):
         build = posixpath.join(folder, "BUILD")
         text = tree.files.get(build, "")
         names = [name]
-        # A comprehension, or tests/fixtures/test.bzl, adds the ends.
+        # A comprehension, or a macro for what is named after its file, adds the ends.
         if name.endswith("_test.cc") and (" for " in text or "nfswalk_test" in text):
             names += [name.removesuffix(".cc"), name.removesuffix("_test.cc")]
+        elif "nfswalk_library" in text:
+            names.append(posixpath.splitext(name)[0])
         if not any(f'"{known}"' in text for known in names):
             yield Violation(path, 1, "dead-file", f"{build} does not name it")
 

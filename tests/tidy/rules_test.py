@@ -92,6 +92,9 @@ class Files(RuleTest):
         self.assert_broken("dead-file", {"rcu/dead.cc": ""}, {"access_cache/a.cc": ""},
                            {**build, "tests/y_test.cc": ""})
         self.assert_kept({**build, "tests/x_test.cc": ""})
+        library = {"rcu/BUILD": 'nfswalk_library(name = "x")'}
+        self.assert_broken("dead-file", {**library, "rcu/y.cc": ""})
+        self.assert_kept({**library, "rcu/x.h": ""})
 
     def test_a_link_to_nothing(self):
         text = "[a](walk.md) [b](../rcu/BUILD#x) [c](https://a.b/c) [d](#x) [e](../rcu)\n"
