@@ -39,7 +39,7 @@ struct Directory::State {
     const Credential& key = credential->key();
     std::errc error{};
     const bool asks = !superblock.options.nocto && !nfs::IsNewerThan(inode, opened);
-    if (asks && has_listing && nfs::HasInvalid(inode, icache::kDataInUse)) {
+    if (asks && has_listing && nfs::HasValidityBits(inode, icache::kDataInUse)) {
       error = nfs::RevalidateInode(superblock, inode, key, true);
     } else if (asks) {
       error = stream.Fetch(superblock, at, key, nullptr);

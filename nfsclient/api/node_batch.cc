@@ -229,7 +229,7 @@ class BatchRead {
       return false;
     }
     // A READ does not show data that is not on the server yet.
-    if (nfs::HasInvalid(inode, icache::kRetained)) return false;
+    if (nfs::HasValidityBits(inode, icache::kRetained)) return false;
     if (reads_.size() == kReadsMax) FinishOldest();
     Read& read = reads_.emplace_back(Read{i, icache::Hold(inode), nfs::Stamp(superblock_)});
     read.in_flight = superblock_.protocol->StartRead(inode.handle(), 0, into_[i].first(bytes),

@@ -191,7 +191,7 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
   if (!created) return std::unexpected(created.error());
   icache::Inode& inode = *created->inode;
   const bool may_have_data =
-      created->attributes.size_bytes != 0 || nfs::HasInvalid(inode, icache::kRetained);
+      created->attributes.size_bytes != 0 || nfs::HasValidityBits(inode, icache::kRetained);
   if ((rights & kTruncate) != 0 && may_have_data) {
     const auto cut =
         data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, walk.credential()->key());

@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "nfsclient/cli/tree_walk.h"
+#include "nfsclient/cli/tree_entry.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {

@@ -30,7 +30,7 @@ size_t ReadAtOnce(const icache::Inode& inode, uint64_t offset_bytes, size_t want
 }  // namespace
 
 auto FileData::Read(std::span<std::byte> into, uint64_t offset_bytes) -> Result<size_t> {
-  const auto retained = nfs::HasInvalid(*inode, icache::kRetained)
+  const auto retained = nfs::HasValidityBits(*inode, icache::kRetained)
                             ? superblock.dirty_files.Find(*inode)
                             : nullptr;
   if (retained == nullptr) return ReadSequentially(into, offset_bytes);

@@ -14,7 +14,7 @@ namespace nfswalk::data {
 
 using nfs::ContentChanged;
 using nfs::CopyAttributesRcu;
-using nfs::HasInvalid;
+using nfs::HasValidityBits;
 using nfs::Superblock;
 using protocol::Attributes;
 using protocol::ReadReply;
@@ -44,7 +44,7 @@ ReadAhead::Piece::Piece(const Source& source, uint64_t offset, OwnedMemory with)
 bool ReadAhead::Piece::IsUsable(const Source& source) const {
   if (source.superblock.dirty_files.Writes(source.inode) != writes) return false;
   if ((source.inode.flags.load() & icache::kStale) != 0) return false;
-  if (HasInvalid(source.inode, icache::kInvalidChange)) return false;
+  if (HasValidityBits(source.inode, icache::kInvalidChange)) return false;
   if (rcu::CoarseNowNs() - stamp.sent_at_ns >= source.superblock.acregmin_ns) return false;
   Attributes now;
   return !attributes || (CopyAttributesRcu(source.inode, now) && !ContentChanged(now, *attributes));

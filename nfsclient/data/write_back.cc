@@ -149,9 +149,9 @@ void WriteBack::NoteDirty() {
     flusher_knows_ = superblock_.flusher.NoteDirty(
         [](DirtyFiles& files) { return FlushDue(files, rcu::CoarseNowNs()); });
   }
-  if (!nfs::HasInvalid(*inode_, icache::kInvalidDirty) ||
-      !nfs::HasInvalid(*inode_, icache::kRetained)) {
-    nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, true);
+  if (!nfs::HasValidityBits(*inode_, icache::kInvalidDirty) ||
+      !nfs::HasValidityBits(*inode_, icache::kRetained)) {
+    nfs::SetValidityBits(*inode_, icache::kInvalidDirty | icache::kRetained, true);
   }
 }
 
@@ -369,7 +369,7 @@ std::errc WriteBack::CommitAll() {
 void WriteBack::BeginBatch() {
   if (!changes_.has_calls_in_flight()) since_ = nfs::Stamp(superblock_);
   if (changes_.is_open()) return;
-  nfs::SetInvalid(*inode_, icache::kOwnWrites, true);
+  nfs::SetValidityBits(*inode_, icache::kOwnWrites, true);
   const auto known = nfs::KnownChange(*inode_);
   begins_as_own_ = known && own_change_ == known;
   changes_.Begin(known);
@@ -455,7 +455,7 @@ std::errc WriteBack::FinishCut() {
   cut_.outcome = reply->error;
   superblock_.dirty_files.NoteWrite(*inode_);
   // The size in the reply is the file's: nothing was written since it was sent.
-  nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, false);
+  nfs::SetValidityBits(*inode_, icache::kInvalidDirty | icache::kRetained, false);
   if (reply->error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
   nfs::UpdateAfterOwnChange(superblock_, *inode_, reply->file, cut_.stamp, reply->error);
   if (reply->error == std::errc::not_enough_memory) {  // the server may have made it
@@ -478,8 +478,8 @@ void WriteBack::EraseIfClean() {
   context_ = nullptr;
   while (!contexts_.empty()) superblock_.dirty_files.Leave(contexts_, contexts_.begin());
   if (!superblock_.dirty_files.Erase(*inode_, *this)) return;
-  if (nfs::HasInvalid(*inode_, icache::kInvalidDirty | icache::kRetained)) {
-    nfs::SetInvalid(*inode_, icache::kInvalidDirty | icache::kRetained, false);
+  if (nfs::HasValidityBits(*inode_, icache::kInvalidDirty | icache::kRetained)) {
+    nfs::SetValidityBits(*inode_, icache::kInvalidDirty | icache::kRetained, false);
   }
 }
 
@@ -501,7 +501,7 @@ size_t WriteBack::EndRead(ExtentMap::Read& read, std::span<std::byte> into, size
 std::errc FlushWrites(Superblock& superblock, Inode& inode, WriteBack::Until until) {
   const uint8_t bits =
       until == WriteBack::Until::kWritten ? icache::kInvalidDirty : icache::kRetained;
-  if (!nfs::HasInvalid(inode, bits)) return {};
+  if (!nfs::HasValidityBits(inode, bits)) return {};
   const std::shared_ptr<WriteBack> data = superblock.dirty_files.Find(inode);
   return data == nullptr ? std::errc{} : data->LockAndFlush(until);
 }

@@ -102,7 +102,7 @@ Inode* IgetFamily::Allocate() {
   inode->hash.store(0, std::memory_order_relaxed);
   inode->state.store(0, std::memory_order_relaxed);
   inode->flags.store(0, std::memory_order_relaxed);
-  inode->invalid.store(0, std::memory_order_relaxed);
+  inode->cache_validity.store(0, std::memory_order_relaxed);
   inode->fileid = 0;
   inode->opens.Reset();
   inode->handle_size = 0;

@@ -6,8 +6,8 @@
 // Data        field                 | written by, under which lock    | a reader validates it by
 //             attributes            | nfs/attribute_cache.cc, `lock`  | attributes_seq
 //             change_id, read_at_ns | nfs/attribute_cache.cc, `lock`  | nothing: single relaxed
-//               lifetime_s,         |                                 |   words, see Staleness
-//               invalid, flags      |                                 |
+//               lifetime_s, flags,  |                                 |   words, see Staleness
+//               cache_validity      |                                 |
 //             link_body (links)     | nfs/readlink.cc, `lock`         | acquire load, RCU
 //             alias                 | vfs/dentry_cache.cc             | acquire load, a reference
 //             device (devices)      | with the attributes             | attributes_seq
@@ -65,7 +65,8 @@ inline constexpr uint16_t kDirty = 128;     // attributes that were not written 
 inline constexpr uint16_t kCursor = 256;    // no inode: the place of an iteration in the list
 inline constexpr uint16_t kDying = kWillFree | kFreeing;
 
-// Inode::invalid (ATTR-1, ATTR-15). Access rights have an epoch of their own instead of a bit.
+// Inode::cache_validity (ATTR-1, ATTR-15). Access rights have an epoch of their own instead of a
+// bit.
 inline constexpr uint8_t kInvalidChange = 1;  // attributes, and whether a directory changed
 inline constexpr uint8_t kInvalidData = 2;    // the text of a symbolic link
 inline constexpr uint8_t kInvalidDirty = 4;   // attributes: data that was not sent is not in them
@@ -113,7 +114,7 @@ struct alignas(64) Inode {
   std::atomic<uint64_t> change_id{1};   // ATTR-6: replaced when others changed the directory
   std::atomic<uint64_t> read_at_ns{0};  // when the RPC that gave the attributes was sent
   std::atomic<uint32_t> lifetime_s{0};  // from read_at_ns on
-  std::atomic<uint8_t> invalid{0};
+  std::atomic<uint8_t> cache_validity{0};  // of the bits above
   std::atomic<uint8_t> flags{0};
   std::atomic<protocol::FileType> type{protocol::FileType::kRegular};
   uint8_t handle_size = 0;

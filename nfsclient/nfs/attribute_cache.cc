@@ -84,21 +84,23 @@ void InvalidateRights(Superblock& superblock, Inode& inode) {
   inode.access.Invalidate();
 }
 
-void AddInvalid(Inode& inode, uint8_t bits) {
+void AddValidityBits(Inode& inode, uint8_t bits) {
   // Release, as every store to this word: it republishes bits that another store cleared.
-  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) | bits,
-                      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
+  inode.cache_validity.store(
+      inode.cache_validity.load(std::memory_order_relaxed) | bits,
+      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
-void RemoveInvalid(Inode& inode, uint8_t bits) {
-  inode.invalid.store(inode.invalid.load(std::memory_order_relaxed) & ~bits,
-                      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
+void RemoveValidityBits(Inode& inode, uint8_t bits) {
+  inode.cache_validity.store(
+      inode.cache_validity.load(std::memory_order_relaxed) & ~bits,
+      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
 // Makes the next use of the attributes send a GETATTR.
 void InvalidateLocked(Superblock& superblock, Inode& inode) {
   DirectoryChange change(superblock, inode);
-  AddInvalid(inode, icache::kInvalidChange);
+  AddValidityBits(inode, icache::kInvalidChange);
 }
 
 void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
@@ -133,13 +135,13 @@ void NoteForeignChange(Superblock& superblock, Inode& inode, uint64_t now_ns) {
     inode.change_id.store(NewChangeId(superblock), std::memory_order_relaxed);
   }
   inode.access.Invalidate();
-  RemoveInvalid(inode, icache::kDataInUse);
-  AddInvalid(inode, icache::kInvalidData);
+  RemoveValidityBits(inode, icache::kDataInUse);
+  AddValidityBits(inode, icache::kInvalidData);
   RestartLifetime(superblock, inode, now_ns);
 }
 
 bool Has(const Inode& inode, uint8_t invalid_bits) {
-  return (inode.invalid.load(std::memory_order_relaxed) & invalid_bits) != 0;
+  return (inode.cache_validity.load(std::memory_order_relaxed) & invalid_bits) != 0;
 }
 
 // i_size after a reply (nfs_update_inode()): a reply does not take away what was written here and
@@ -166,9 +168,10 @@ void StoreAttributes(Superblock& superblock, Inode& inode, Attributes attributes
   inode.read_at_ns.store(stamp.sent_at_ns,
                          std::memory_order_release);  // pairs with AttributesFresh()
   constexpr uint8_t kReplaced = icache::kInvalidChange | icache::kBarred;
-  inode.invalid.store((inode.invalid.load(std::memory_order_relaxed) & ~kReplaced) |
-                          (is_barred ? icache::kBarred : 0),
-                      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
+  inode.cache_validity.store(
+      (inode.cache_validity.load(std::memory_order_relaxed) & ~kReplaced) |
+          (is_barred ? icache::kBarred : 0),
+      std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
 // Preconditions: `known` is what the inode has.
@@ -321,7 +324,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   Notice notice(superblock, inode);
   Attributes known;
   inode.LoadAttributes(known);
-  bool trusted = (inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) == 0;
+  bool trusted =
+      (inode.cache_validity.load(std::memory_order_relaxed) & icache::kInvalidChange) == 0;
   bool as_known = trusted && wcc.before && wcc.before->Matches(known);
   bool ours = as_known && wcc.atomic;
   // A racing GETATTR may have returned our own change before this reply arrived.
@@ -330,8 +334,8 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   // reply may be older.
   const bool overtaken = static_cast<int64_t>(stamp.generation - inode.attribute_generation) < 0;
   stamp.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
-  AddInvalid(inode, icache::kInvalidData);
-  if (inode.is_directory()) RemoveInvalid(inode, icache::kDataInUse);
+  AddValidityBits(inode, icache::kInvalidData);
+  if (inode.is_directory()) RemoveValidityBits(inode, icache::kDataInUse);
   uint64_t change_id = inode.change_id.load(std::memory_order_relaxed);
   bool late = false;
   if (as_known && !ours && !already && inode.is_directory()) {
@@ -384,9 +388,10 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
     }
     inode.attribute_generation = since.generation;
   }
-  const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
-  inode.invalid.store(static_cast<uint8_t>(invalid & ~cleared),
-                      std::memory_order_release);  // pairs with AttributesFresh(), HasInvalid()
+  const uint8_t validity = inode.cache_validity.load(std::memory_order_relaxed);
+  inode.cache_validity.store(
+      static_cast<uint8_t>(validity & ~cleared),
+      std::memory_order_release);  // pairs with AttributesFresh(), HasValidityBits()
 }
 
 void GrowSize(Inode& inode, uint64_t end_bytes) {
@@ -415,7 +420,8 @@ std::optional<uint64_t> KnownChange(Inode& inode) {
 bool FollowsKnown(Inode& inode, const protocol::WeakCacheConsistency& wcc) {
   const std::lock_guard guard(inode.lock);
   if (!wcc.before) return true;
-  if ((inode.invalid.load(std::memory_order_relaxed) & icache::kInvalidChange) != 0) return true;
+  if ((inode.cache_validity.load(std::memory_order_relaxed) & icache::kInvalidChange) != 0)
+    return true;
   Attributes known;
   inode.LoadAttributes(known);
   return wcc.before->Matches(known) || (wcc.after && !ContentChanged(known, *wcc.after));
@@ -423,13 +429,13 @@ bool FollowsKnown(Inode& inode, const protocol::WeakCacheConsistency& wcc) {
 
 bool NoteDataInUse(Inode& inode) {
   constexpr uint8_t kBits = icache::kDataInUse | icache::kOwnWrites;
-  if ((inode.invalid.load(std::memory_order_acquire) &  // pairs with SetInvalid()
+  if ((inode.cache_validity.load(std::memory_order_acquire) &  // pairs with SetValidityBits()
        kBits) == icache::kDataInUse) {
     return true;
   }
   const std::lock_guard guard(inode.lock);
   const bool was_in_use = Has(inode, icache::kDataInUse) && !Has(inode, icache::kOwnWrites);
-  AddInvalid(inode, icache::kDataInUse);
+  AddValidityBits(inode, icache::kDataInUse);
   return was_in_use;
 }
 
@@ -439,11 +445,12 @@ bool IsNewerThan(Inode& inode, SendStamp stamp) {
          static_cast<int64_t>(inode.attribute_generation - stamp.generation) > 0;
 }
 
-void SetInvalid(Inode& inode, uint8_t bits, bool on) {
+void SetValidityBits(Inode& inode, uint8_t bits, bool on) {
   const std::lock_guard guard(inode.lock);
-  const uint8_t invalid = inode.invalid.load(std::memory_order_relaxed);
-  inode.invalid.store(static_cast<uint8_t>(on ? invalid | bits : invalid & ~bits),
-                      std::memory_order_release);  // pairs with AttributesFresh(), HasInvalid()
+  const uint8_t validity = inode.cache_validity.load(std::memory_order_relaxed);
+  inode.cache_validity.store(
+      static_cast<uint8_t>(on ? validity | bits : validity & ~bits),
+      std::memory_order_release);  // pairs with AttributesFresh(), HasValidityBits()
 }
 
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
@@ -497,7 +504,7 @@ std::errc RevalidateInode(Superblock& superblock, Inode& inode,
     auto error = UpdateAttributes(superblock, inode, reply.attributes, stamp, &context);
     const bool outdated =
         context.generation == 0 &&
-        (inode.invalid.load(std::memory_order_acquire) &  // pairs with StoreAttributes()
+        (inode.cache_validity.load(std::memory_order_acquire) &  // pairs with StoreAttributes()
          icache::kInvalidChange) != 0;
     if (error != std::errc{} || !outdated || tries == kTries) return error;
   }

@@ -41,7 +41,7 @@ inline uint64_t LifetimeNs(const icache::Inode& inode) {
   return inode.lifetime_s.load(std::memory_order_relaxed) * uint64_t{1'000'000'000};
 }
 
-// The bits of Inode::invalid that make attributes invalid.
+// The bits of Inode::cache_validity that make attributes invalid.
 inline constexpr uint8_t kInvalidAttributes = icache::kInvalidChange | icache::kInvalidDirty;
 
 // True if the attributes have neither timed out nor been marked invalid by one of `bits`, of which
@@ -53,16 +53,17 @@ inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns,
                             uint8_t bits = kInvalidAttributes) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
-  const uint8_t invalid =
-      inode.invalid.load(std::memory_order_acquire);  // pairs with StoreAttributes()
+  const uint8_t validity =
+      inode.cache_validity.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
-  return age < LifetimeNs(inode) && (invalid & bits) == 0;
+  return age < LifetimeNs(inode) && (validity & bits) == 0;
 }
 
-// True if Inode::invalid has one of `bits`. Acquire: a reader that sees a bit sees what it was set
-// for.
-inline bool HasInvalid(const icache::Inode& inode, uint8_t bits) {
-  return (inode.invalid.load(std::memory_order_acquire) & bits) != 0;  // pairs with SetInvalid()
+// True if Inode::cache_validity has one of `bits`. Acquire: a reader that sees a bit sees what it
+// was set for.
+inline bool HasValidityBits(const icache::Inode& inode, uint8_t bits) {
+  return (inode.cache_validity.load(std::memory_order_acquire) & bits) !=
+         0;  // pairs with SetValidityBits()
 }
 
 // For how long they stay fresh unless something newer is learned; 0: they are not.
@@ -122,7 +123,7 @@ enum class ChangedBy {
 // as of the last of them; nullopt: not known, and invalid from now on. `since`: when the calls were
 // sent that showed them; replies to later requests are not taken back. `own_end_bytes`: the end of
 // what was written here and that the server may lose, or did not get. Clears the bits `cleared` of
-// Inode::invalid at last.
+// Inode::cache_validity at last.
 void UpdateAfterOwnWrites(Superblock& superblock, icache::Inode& inode, ChangedBy changed_by,
                           const protocol::OptionalAttributes& latest, SendStamp since,
                           uint64_t own_end_bytes, uint8_t cleared);
@@ -167,8 +168,8 @@ bool NoteDataInUse(icache::Inode& inode);
 // the generation of the reply, whenever the request was sent (ATTR-10).
 bool IsNewerThan(icache::Inode& inode, SendStamp stamp);
 
-// Sets or clears bits of Inode::invalid.
-void SetInvalid(icache::Inode& inode, uint8_t bits, bool on);
+// Sets or clears bits of Inode::cache_validity.
+void SetValidityBits(icache::Inode& inode, uint8_t bits, bool on);
 
 // Makes the next use send a GETATTR.
 void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);

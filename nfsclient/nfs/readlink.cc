@@ -27,8 +27,9 @@ void InstallLinkText(Superblock& superblock, icache::Inode& link,
          !ContentChanged(now, *reply.attributes))) {
       unused = link.link_body.load(std::memory_order_relaxed);
       link.link_body.store(body, std::memory_order_release);  // pairs with ReadLinkRcu()
-      link.invalid.store(link.invalid.load(std::memory_order_relaxed) & ~icache::kInvalidData,
-                         std::memory_order_release);  // pairs with ReadLinkRcu(): after the text
+      link.cache_validity.store(
+          link.cache_validity.load(std::memory_order_relaxed) & ~icache::kInvalidData,
+          std::memory_order_release);  // pairs with ReadLinkRcu(): after the text
     }
   }
   if (unused != nullptr) superblock.inode_operations.bytes().FreeDeferred(unused);

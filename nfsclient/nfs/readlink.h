@@ -26,12 +26,12 @@ inline RcuLink ReadLinkRcu(const icache::Inode& link, uint64_t now_ns) {
   if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
   // Read before the text: InstallLinkText() clears the bit after it published the text, so that a
   // reader of a clear bit sees that text or a later one.
-  const uint16_t invalid =
-      link.invalid.load(std::memory_order_acquire);  // pairs with InstallLinkText()
+  const uint16_t validity =
+      link.cache_validity.load(std::memory_order_acquire);  // pairs with InstallLinkText()
   NFSWALK_SYNC_POINT("readlink-rcu:between-loads");
   const rcu::ByteString* body =
       link.link_body.load(std::memory_order_acquire);  // pairs with InstallLinkText()
-  if (body == nullptr || (invalid & icache::kInvalidData) != 0) return {NeedRef::kReadlinkRpc, {}};
+  if (body == nullptr || (validity & icache::kInvalidData) != 0) return {NeedRef::kReadlinkRpc, {}};
   return {NeedRef::kNone, {body->data(), body->size}};
 }
 

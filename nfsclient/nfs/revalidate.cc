@@ -72,7 +72,7 @@ std::optional<protocol::KnownObject> ObjectOf(const DentryRef& dentry, const Ino
   const uint64_t age_ns = rcu::CoarseNowNs() - directory.read_at_ns.load(std::memory_order_relaxed);
   const bool is_valid = dentry->hash.load() != 0 && VerifierMatches(*dentry, directory) &&
                         inode.flags.load(std::memory_order_relaxed) == 0 &&
-                        !HasInvalid(directory, icache::kInvalidChange) &&
+                        !HasValidityBits(directory, icache::kInvalidChange) &&
                         age_ns < std::max(LifetimeNs(directory), kLatelyNs);
   return protocol::KnownObject{.handle = inode.handle(),
                                .nlink = inode.is_directory() ? 1 : attributes.nlink,

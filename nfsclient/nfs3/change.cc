@@ -11,7 +11,7 @@
 #include "nfsclient/nfs3/decode.h"
 #include "nfsclient/nfs3/encode.h"
 #include "nfsclient/rpc/lost_reply.h"
-#include "nfsclient/rpc/transfer.h"
+#include "nfsclient/rpc/operation.h"
 
 namespace nfswalk::protocol {
 

@@ -11,7 +11,8 @@
 
 #include "nfsclient/nfs3/decode.h"
 #include "nfsclient/nfs3/encode.h"
-#include "nfsclient/rpc/transfer.h"
+#include "nfsclient/rpc/operation.h"
+#include "nfsclient/rpc/read_pieces.h"
 
 namespace nfswalk::protocol {
 

@@ -17,7 +17,7 @@
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/internal_errors.h"
 #include "nfsclient/rpc/lost_reply.h"
-#include "nfsclient/rpc/transfer.h"
+#include "nfsclient/rpc/operation.h"
 
 namespace nfswalk::protocol {
 

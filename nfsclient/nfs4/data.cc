@@ -7,7 +7,8 @@
 #include "nfsclient/nfs4/nfs4.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/internal_errors.h"
-#include "nfsclient/rpc/transfer.h"
+#include "nfsclient/rpc/operation.h"
+#include "nfsclient/rpc/read_pieces.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
 // clang-format off

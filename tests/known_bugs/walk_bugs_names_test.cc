@@ -442,9 +442,9 @@ TEST_F(DentryNames, CountAndLruLieBesideNothingThatAWalkerReads) {
   }
   const icache::Inode& inode = *ref.inode();
   const std::array inode_read = {
-      line(&inode.attributes_seq), line(&inode.change_id),     line(&inode.read_at_ns),
-      line(&inode.lifetime_s),     line(&inode.invalid),       line(&inode.flags),
-      line(&inode.type),           line(&inode.access),        last_line(inode.access),
+      line(&inode.attributes_seq), line(&inode.change_id),      line(&inode.read_at_ns),
+      line(&inode.lifetime_s),     line(&inode.cache_validity), line(&inode.flags),
+      line(&inode.type),           line(&inode.access),         last_line(inode.access),
       line(&inode.attributes),     last_line(inode.attributes)};
   const std::array inode_written = {line(&inode.count),       line(&inode.lock),
                                     line(&inode.access_lock), line(&inode.state),

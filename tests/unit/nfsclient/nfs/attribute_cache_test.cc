@@ -38,7 +38,7 @@ TEST(AttributesFreshFor, AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEn
   inode.lifetime_s = 0;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
   inode.lifetime_s = 10;
-  inode.invalid = icache::kInvalidChange;
+  inode.cache_validity = icache::kInvalidChange;
   EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
 }
 

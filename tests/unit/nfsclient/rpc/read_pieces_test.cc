@@ -1,4 +1,4 @@
-#include "nfsclient/rpc/transfer.h"
+#include "nfsclient/rpc/read_pieces.h"
 
 #include <gtest/gtest.h>
 
@@ -62,10 +62,10 @@ class Transfer : public testing::TestWithParam<int> {
     return started->Finish().has_value();
   }
 
-  const Operations op_ = GetParam() == 3 ? Operations{NFS3_READ, NFS3_WRITE, NFS3_SETATTR,
-                                                      NFS3ERR_JUKEBOX, NFS3ERR_ACCES}
-                                         : Operations{OP_READ, OP_WRITE, OP_SETATTR,
-                                                      NFS4ERR_DELAY, NFS4ERR_ACCESS};
+  const Operations op_ =
+      GetParam() == 3
+          ? Operations{NFS3_READ, NFS3_WRITE, NFS3_SETATTR, NFS3ERR_JUKEBOX, NFS3ERR_ACCES}
+          : Operations{OP_READ, OP_WRITE, OP_SETATTR, NFS4ERR_DELAY, NFS4ERR_ACCESS};
   FakeNfs3 nfs3_;
   FakeNfs4 nfs4_;
   FakeTreeServer& server_ = GetParam() == 3 ? static_cast<FakeTreeServer&>(nfs3_) : nfs4_;
