@@ -74,7 +74,7 @@ bool ReadEntry(rpc::XdrReader& body, const OwnerNames& owners, OwnerWait& wait,
   return true;
 }
 
-// Skips open_delegation4 (RFC 7530 16.16). None is asked for, and one that is granted is not used.
+// Takes the state id of an open_delegation4 (RFC 7530 16.16), to return it: none is asked for.
 bool ReadDelegation(rpc::XdrReader& body, std::optional<StateId>& delegation) {
   const uint32_t type = body.U32();
   if (type == OPEN_DELEGATE_NONE) return true;

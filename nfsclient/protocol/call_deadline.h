@@ -20,8 +20,7 @@ namespace nfswalk::protocol {
 
 // The user's: bounds the calls that this thread makes while it lives, on a hard mount too. Then
 // they end in timed_out; whether a change was made is unknown. What is cached is still answered. A
-// version 4 file that is destroyed later than that may stay open on the server until the lease
-// ends.
+// version 4 file that is destroyed later than that is closed on the server in the background.
 class [[nodiscard]] Deadline {
  public:
   using Clock = std::chrono::steady_clock;

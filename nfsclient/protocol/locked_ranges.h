@@ -5,6 +5,7 @@
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_LOCKED_RANGES_H_
 #define NFSWALK_NFSCLIENT_PROTOCOL_LOCKED_RANGES_H_
 
+#include <algorithm>
 #include <boost/icl/interval_map.hpp>
 #include <cstdint>
 #include <functional>
@@ -29,7 +30,14 @@ class LockedRanges {
     next.map_.erase(IntervalOf(range));
     return next;
   }
+  bool operator==(const LockedRanges& other) const { return map_ == other.map_; }
   bool Overlaps(ByteRange range) const { return map_.find(IntervalOf(range)) != map_.end(); }
+  // Returns whether a part of `range` is locked for writing.
+  bool HoldsWrite(ByteRange range) const {
+    const auto [begin, end] = map_.equal_range(IntervalOf(range));
+    return std::any_of(begin, end,
+                       [](const auto& held) { return held.second == LockType::kWrite; });
+  }
   // Returns the first that keeps another owner from `wanted`.
   std::optional<RangeLock> FindConflict(const RangeLock& wanted) const {
     const auto [begin, end] = map_.equal_range(IntervalOf(wanted.range));

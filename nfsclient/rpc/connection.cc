@@ -283,6 +283,13 @@ void Connection::Abort(const Call& call) {
   if (state_ == State::kUp && call.generation_ == generation_) Break();
 }
 
+void Connection::AbortIfSilent(const Call& call, Clock::time_point then) {
+  const Lock lock(mutex_);
+  const bool had_time =
+      connected_at_ <= then || (call.was_sent() && call.generation_ == generation_);
+  if (state_ == State::kUp && had_time && last_received_ <= then) Break();
+}
+
 bool Connection::HasReceivedSince(const Call& call, Clock::time_point then) {
   const Lock lock(mutex_);
   return state_ == State::kUp && call.generation_ == generation_ && last_received_ > then;

@@ -112,6 +112,9 @@ class Connection {
   // Ends the connection that `call` was sent on, if it is still the present one: the next Submit()
   // sends it on a new one.
   void Abort(const Call& call);
+  // Ends the connection if it has brought nothing since `then`, and was there, or `call` was sent
+  // on it.
+  void AbortIfSilent(const Call& call, Clock::time_point then);
   // Returns whether the connection that `call` was sent on is the present one and brought something
   // since then.
   bool HasReceivedSince(const Call& call, Clock::time_point then);

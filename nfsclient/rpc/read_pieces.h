@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/caller.h"
 #include "nfsclient/rpc/internal_errors.h"
 #include "sunrpc_auth/credential.h"

@@ -134,10 +134,7 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
         }
         if (++budget.timeouts > retrans_) NoteResponds(false);
         if (ResendsOnConnection(connection, call, attempts)) break;
-        // A call that had less time than that does not tell that the connection is dead.
-        if (attempts.was_sent && attempts.waited >= std::min(timeo_, budget.attempt_max)) {
-          connection.Abort(call);
-        }
+        EndIfSilent(connection, call, budget, attempts);
         attempts.may_resend_on_connection.reset();
         break;
       case Outcome::kLost:
@@ -180,7 +177,7 @@ Outcome Retry::AwaitReply(Connection& connection, Call& call, const Budget& budg
   if (attempts.began == Clock::time_point{}) {
     attempts.began = now;
     attempts.timeout = std::min<Clock::duration>(
-        std::min(AttemptTimeout(budget.timeouts), budget.attempt_max), budget.give_up - now);
+        std::min(AttemptTimeout(budget.timeouts), LimitOf(budget)), budget.give_up - now);
     attempts.waited = {};
   }
   call.deadline = std::min(now + (attempts.timeout - attempts.waited),
@@ -195,10 +192,24 @@ Outcome Retry::AwaitReply(Connection& connection, Call& call, const Budget& budg
 bool Retry::WaitsOn(Connection& connection, const Call& call, const Budget& budget,
                     Attempts& attempts) const {
   if (resends_on_connection_ || attempts.waited < attempts.timeout) return false;
+  // A server may drop a repetition while it executes the first (nfsd_cache_lookup()): the reply
+  // goes to the connection that has ended, so that a third is needed.
+  if (attempts.was_sent) return false;
   if (OutOfTime(budget) || CallDeadline::HasPassed()) return false;
   if (!connection.HasReceivedSince(call, attempts.began)) return false;
   attempts.began = {};
   return true;
+}
+
+// Ends a connection that is dead, for all that a call tells that had enough time.
+void Retry::EndIfSilent(Connection& connection, const Call& call, const Budget& budget,
+                        const Attempts& attempts) const {
+  if (attempts.waited < std::min(timeo_, budget.attempt_max)) return;
+  if (!resends_on_connection_) {
+    connection.AbortIfSilent(call, attempts.began);
+  } else if (attempts.was_sent) {
+    connection.Abort(call);
+  }
 }
 
 bool Retry::MayRepeat(const Call& call, const Attempts& attempts) {

@@ -42,6 +42,8 @@ class Retry {
  public:
   using Clock = Call::Clock;
 
+  static constexpr auto kNoLimit = std::chrono::milliseconds::max();
+
   // The time left to one operation, over all its calls.
   class Budget {
    public:
@@ -51,14 +53,14 @@ class Retry {
     std::chrono::milliseconds last_pause() const { return pause; }
     // Returns a copy that does not reach beyond the thread's CallDeadline.
     Budget OfThisWait() const;
-    // Limits what each attempt waits for a reply, below timeo.
+    // Limits what the n-th attempt waits for a reply to n times that, below timeo.
     void LimitAttempts(std::chrono::milliseconds timeout_max) { attempt_max = timeout_max; }
 
    private:
     friend class Retry;
     Clock::time_point give_up = Clock::time_point::max();
     uint32_t timeouts = 0;
-    std::chrono::milliseconds attempt_max = std::chrono::milliseconds::max();
+    std::chrono::milliseconds attempt_max = kNoLimit;
     std::chrono::milliseconds pause{0};
     Clock::time_point pause_ends{};  // of ResumePause(), {}: none begun
   };
@@ -91,6 +93,8 @@ class Retry {
     return budget;
   }
 
+  // Returns whether a call would end before it is sent.
+  static bool OutOfTime(const Budget& budget);
   // Executes `call` with deadlines from `budget` until it ends. Blocks.
   // Errors: timed_out (soft); operation_canceled (also by the thread's Cancellation);
   // host_unreachable (fail_if_unreachable only); permission_denied, protocol_not_supported,
@@ -123,7 +127,6 @@ class Retry {
   uint64_t retries() const { return retries_.load(); }
 
  private:
-  static bool OutOfTime(const Budget& budget);
   static bool IsExhausted(const Budget& budget) { return Clock::now() >= budget.give_up; }
   Outcome AwaitAttempt(Connection& connection, Call& call, const Budget& budget,
                        Attempts& attempts) const;
@@ -131,10 +134,16 @@ class Retry {
                      Attempts& attempts) const;
   bool WaitsOn(Connection& connection, const Call& call, const Budget& budget,
                Attempts& attempts) const;
+  void EndIfSilent(Connection& connection, const Call& call, const Budget& budget,
+                   const Attempts& attempts) const;
   bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
   static bool MayRepeat(const Call& call, const Attempts& attempts);
   void NoteResponds(bool responds);
   std::chrono::milliseconds AttemptTimeout(uint32_t timeouts) const;
+  static std::chrono::milliseconds LimitOf(const Budget& budget) {
+    const auto limit = budget.attempt_max;
+    return limit == kNoLimit ? limit : limit * (int64_t{budget.timeouts} + 1);
+  }
 
   const bool hard_;
   const bool resends_on_connection_;

@@ -27,9 +27,8 @@ constexpr int kTriesMax = 4;
 constexpr std::chrono::seconds kDefaultLease{90};
 // A server that says more is not believed (MAX_LEASE_PERIOD).
 constexpr std::chrono::seconds kLeaseMax{3600};
-// Between two attempts at what is left: doubled each time.
+// Between two attempts at what is left: doubled each time, up to a third of the lease time.
 constexpr std::chrono::milliseconds kPauseMin{100};
-constexpr std::chrono::milliseconds kPauseMax{5'000};
 
 uint64_t Random() { return uint64_t{arc4random()} << 32 | arc4random(); }
 
@@ -207,6 +206,7 @@ void Lease::KeepAlive() {
   std::unique_lock lock(mutex_);
   std::optional<Clock::time_point> renewal_due;
   std::chrono::milliseconds pause = kPauseMin;
+  uint64_t generation = 0;
   while (!stopped_) {
     const bool had_left = has_left_;
     if (files_open_ == 0 && !had_left) renewal_due.reset();
@@ -216,16 +216,19 @@ void Lease::KeepAlive() {
     };
     changed_.wait(lock, [&] { return stopped_ || is_needed(); });
     const Clock::time_point now = Clock::now();
+    if (std::exchange(generation, live_.generation) != live_.generation) renewal_due.reset();
     if (!renewal_due) renewal_due = now + lease_time_ / 3;
     const Clock::time_point due = has_left_ ? std::min(*renewal_due, now + pause) : *renewal_due;
     const bool awaits_left = !has_left_;
-    const auto is_disturbed = [&] { return stopped_ || (awaits_left && has_left_); };
+    const auto is_disturbed = [&] {
+      return stopped_ || (awaits_left && has_left_) || live_.generation != generation;
+    };
     if (changed_.wait_until(lock, due, is_disturbed) || !is_needed()) continue;
     const bool renews = Clock::now() >= *renewal_due;
     if (renews) {
       renewal_due.reset();
     } else {
-      pause = std::min(pause * 2, kPauseMax);
+      pause = std::min(pause * 2, std::max(kPauseMin, lease_time_ / 3));
       has_left_ = false;
     }
     lock.unlock();
@@ -240,7 +243,7 @@ void Lease::KeepClient() {
   (void)Confirm(Current().generation, budget);
 }
 
-// Ends in time for the next renewal.
+// Holds a renewal up for no longer than an attempt at one, unless the client id is gone.
 void Lease::RecoverLeft() {
   const LiveClient client = Current();
   Budget budget = rpc::Retry::BudgetUntil(Clock::now() + AttemptMax());
@@ -248,7 +251,7 @@ void Lease::RecoverLeft() {
   if (recovery.has_left) NoteLeft();
   if (!ConcernsClient(recovery.state_error)) return;
   budget = caller_.NewBudget();
-  (void)Replace(client.generation, recovery.state_error, budget);
+  (void)Regain(client.generation, recovery.state_error, budget);
 }
 
 std::errc Lease::Confirm(uint64_t generation, Budget& budget) {
@@ -273,8 +276,8 @@ std::errc Lease::Confirm(uint64_t generation, Budget& budget) {
   return {};
 }
 
-// How long a connection may bring no reply to a renewal until it is replaced: two attempts and the
-// third of the lease time before them leave a third.
+// How long a connection may bring no reply to a renewal until it is replaced. With the third of the
+// lease time before it, and the second attempt, which is twice as long, a sixth is left.
 std::chrono::milliseconds Lease::AttemptMax() const {
   const std::lock_guard lock(mutex_);
   return lease_time_ / 6;

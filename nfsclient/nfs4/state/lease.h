@@ -67,6 +67,11 @@ class Lease {
   // Replaces the client id of `generation`, which got `state_error`, unless a later one exists.
   // Errors: those of Client(); io_error if the server keeps forgetting client ids.
   std::errc Replace(uint64_t generation, StateError state_error, Budget& budget);
+  // Replaces it unless it got kLeaseExpired and the server knows it nonetheless. Errors: as above.
+  std::errc Regain(uint64_t generation, StateError state_error, Budget& budget) {
+    return state_error == StateError::kLeaseExpired ? Confirm(generation, budget)
+                                                    : Replace(generation, state_error, budget);
+  }
   // Returns the current client id; generation 0: none yet.
   LiveClient Current() const;
   // Asks the server whether it knows the client id of `generation`, of which a state id is said to

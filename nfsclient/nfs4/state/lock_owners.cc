@@ -26,6 +26,24 @@ void Decode(bool unlock, CompoundReader& reader, Reply& reply) {
   if (!unlock) reply.conflict = TakeDenied(reader);
 }
 
+// Returns the next call that makes of `now` what is `wanted`, first what locks; nullopt: none.
+std::optional<LockCall> NextToRestore(const LockedRanges& now, const LockedRanges& wanted) {
+  std::optional<LockCall> next;
+  LockedRanges surplus = now;
+  wanted.ForEach([&](const RangeLock& lock) {
+    surplus = surplus.Without(lock.range);
+    if (now.With(lock) == now) return true;
+    next = {LockCall::Kind::kLock, lock};
+    return false;
+  });
+  if (next) return next;
+  surplus.ForEach([&](const RangeLock& lock) {
+    next = {LockCall::Kind::kUnlock, lock};
+    return false;
+  });
+  return next;
+}
+
 std::string BytesOf(const FileHandle& file) {
   return std::string(file.bytes().begin(), file.bytes().end());
 }
@@ -106,20 +124,70 @@ LockOwners::Answer LockOwners::Send(LockOwner& owner, const LockCall& call, cons
 }
 
 std::errc LockOwners::Settle(LockOwner& owner, const Opener& opener, Budget& budget) {
-  if (!owner.unanswered) return kOk;
-  const LockCall call = *owner.unanswered;
-  const bool is_new = call.kind == LockCall::Kind::kLock && !owner.ranges.Overlaps(call.lock.range);
-  const Answer answer = Send(owner, call, opener, budget);
-  if (answer.error != kOk || answer.status != NFS4_OK || !is_new) return answer.error;
-  const Answer undone = Send(owner, {LockCall::Kind::kUnlock, call.lock}, opener, budget);
-  RetireIfUnused(owner);
-  return undone.error;
+  if (owner.is_settled()) return kOk;
+  if (owner.unanswered) {
+    const LockCall given_up = *owner.unanswered;
+    LockCall call = given_up;
+    if (call.kind == LockCall::Kind::kLock) {
+      if (owner.ranges.HoldsWrite(call.lock.range)) call.lock.type = LockType::kWrite;
+      owner.restores = owner.ranges;
+    }
+    const Answer answer = Send(owner, call, opener, budget);
+    if (answer.error != kOk) {
+      owner.unanswered = given_up;
+      return answer.error;
+    }
+    // Was executed now, or the first time, with its own type.
+    if (answer.status == NFS4_OK && call.lock.type != given_up.lock.type) {
+      owner.ranges = owner.ranges.With(given_up.lock);
+    }
+    // Was not executed; only what unlocks is still to be done.
+    if (StateErrorOf(answer.status) == StateError::kWait) {
+      if (call.kind == LockCall::Kind::kUnlock) owner.unanswered = call;
+      owner.restores.reset();
+    }
+  }
+  if (owner.unanswered) return kOk;
+  const std::errc error = Restore(owner, opener, budget);
+  if (owner.is_settled()) RetireIfUnused(owner);
+  return error;
+}
+
+// Makes what is locked what its caller knows to hold.
+std::errc LockOwners::Restore(LockOwner& owner, const Opener& opener, Budget& budget) {
+  while (owner.restores) {
+    const std::optional<LockCall> next = NextToRestore(owner.ranges, *owner.restores);
+    if (!next) {
+      owner.restores.reset();
+      break;
+    }
+    const Answer answer = Send(owner, *next, opener, budget);
+    // The next time the same call is made, with its number.
+    owner.unanswered.reset();
+    if (answer.error != kOk) return answer.error;
+    if (answer.status == NFS4_OK) continue;
+    if (StateErrorOf(answer.status) == StateError::kWait) break;
+    // Another owner has taken what was weakened.
+    owner.ranges = *owner.restores;
+    Lose(owner);
+  }
+  return kOk;
+}
+
+void LockOwners::GiveBack(LockOwner& owner, const Opener& opener, Budget& budget) {
+  if (!owner.known) return;
+  const LockedRanges held = owner.ranges;
+  (void)Send(owner, {LockCall::Kind::kUnlock, {LockType::kWrite, ByteRange{}}}, opener, budget);
+  owner.unanswered.reset();
+  owner.ranges = held;
+  owner.known = false;
 }
 
 LockOwners::Answer LockOwners::Reclaim(LockOwner& owner, const Opener& opener, OnDelay on_delay,
                                        Budget& budget) {
   owner.known = false;
   owner.unanswered.reset();
+  if (owner.restores) owner.ranges = *std::exchange(owner.restores, std::nullopt);
   if (owner.lost) return {};
   if (owner.ranges.empty()) Retire(owner);
   Answer answer;
@@ -138,9 +206,7 @@ LockOwners::Answer LockOwners::Reclaim(LockOwner& owner, const Opener& opener, O
   if (answer.error != kOk || ConcernsClient(state_error)) return answer;
   if (answer.status == NFS4_OK) return {};
   if (state_error == StateError::kWait) return answer;
-  if (owner.known) {
-    (void)Send(owner, {LockCall::Kind::kUnlock, {LockType::kWrite, ByteRange{}}}, opener, budget);
-  }
+  GiveBack(owner, opener, budget);
   owner.ranges = held;
   Lose(owner);
   return {};
@@ -149,6 +215,7 @@ LockOwners::Answer LockOwners::Reclaim(LockOwner& owner, const Opener& opener, O
 void LockOwners::Lose(LockOwner& owner) {
   owner.known = false;
   owner.unanswered.reset();
+  if (owner.restores) owner.ranges = *std::exchange(owner.restores, std::nullopt);
   if (owner.ranges.empty()) return Retire(owner);
   if (!std::exchange(owner.lost, true)) ++owner.file->lost_lock_owners;
 }
@@ -169,16 +236,12 @@ void LockOwners::Release(LockOwner& owner, const Opener& opener, Budget& budget)
 }
 
 void LockOwners::RetireIfUnused(LockOwner& owner) {
-  if (!owner.known && owner.ranges.empty() && !owner.unanswered) Retire(owner);
+  if (!owner.known && owner.ranges.empty() && owner.is_settled()) Retire(owner);
 }
 
 void LockOwners::Retire(LockOwner& owner) {
   if (std::exchange(owner.retired, true)) return;
   if (owner.lost) --owner.file->lost_lock_owners;
-  TakeOut(owner);
-}
-
-void LockOwners::TakeOut(const LockOwner& owner) {
   const std::lock_guard lock(mutex_);
   const auto found = owners_.find({BytesOf(owner.file->handle), owner.number});
   if (found != owners_.end() && found->second.get() == &owner) owners_.erase(found);

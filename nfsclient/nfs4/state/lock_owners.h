@@ -7,13 +7,14 @@
 //
 // Its calls follow each other with sequence numbers, the first one with the open-owner's too. One
 // that got no reply may have been executed: it is sent again, with its numbers, before the next
-// (RFC 7530 9.1.9), and a LOCK of what was not locked before is undone then, as its caller was told
-// that it failed.
+// (RFC 7530 9.1.9), and what a LOCK has changed is undone then, as its caller was told that it
+// failed. It is sent again with a type that weakens no lock that is held.
 //
 // Thread safety: LockOwners: all functions; those that take a LockOwner need its turn.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_LOCK_OWNERS_H_
 #define NFSWALK_NFSCLIENT_NFS4_STATE_LOCK_OWNERS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -46,6 +47,7 @@ struct LockOwner {
 
   const std::shared_ptr<OpenFile> file;
   const uint64_t number;  // the caller's
+  std::atomic<bool> was_given_up{false};  // a call of it, which may not be settled yet
 
   TimedMutex calling;  // guards what follows
   std::string name = {};
@@ -54,8 +56,12 @@ struct LockOwner {
   StateId state = {};
   LockedRanges ranges = {};
   std::optional<LockCall> unanswered = {};
+  // Locks that its caller knows to hold, until `ranges` is that again.
+  std::optional<LockedRanges> restores = {};
   bool lost = false;     // the server has dropped what `ranges` says (NFS_LOCK_LOST)
   bool retired = false;  // not in the table any more
+
+  bool is_settled() const { return !unanswered && !restores; }
 };
 
 // Exclusive use of a lock-owner, and of its open-owner while the server does not know it.
@@ -107,8 +113,11 @@ class LockOwners {
 
   // Sends one call and takes in what it did. Preconditions: !owner.retired.
   Answer Send(LockOwner& owner, const LockCall& call, const Opener& opener, Budget& budget);
-  // Settles the call without a reply, if there is one; returns why it could not.
+  // Settles the call without a reply, if there is one, as far as the server does not delay it;
+  // returns why it could not.
   std::errc Settle(LockOwner& owner, const Opener& opener, Budget& budget);
+  // Unlocks on the server what was reclaimed by an open file that is given up.
+  void GiveBack(LockOwner& owner, const Opener& opener, Budget& budget);
   // Reclaims all that it holds under a new client id. What the server refuses is lost. Returns the
   // status if the client id is gone again or, with OnDelay::kReturn, the server delays it, else
   // NFS4_OK.
@@ -124,8 +133,6 @@ class LockOwners {
   // Takes it out of the table where the server does not know it.
   void RetireIfUnused(LockOwner& owner);
   void Retire(LockOwner& owner);
-  // Takes it out of the table without its turn.
-  void TakeOut(const LockOwner& owner);
 
   std::string NewName() {
     const std::lock_guard lock(mutex_);
@@ -134,6 +141,8 @@ class LockOwners {
 
  private:
   using Key = std::pair<std::string, uint64_t>;  // handle, number
+
+  std::errc Restore(LockOwner& owner, const Opener& opener, Budget& budget);
 
   rpc::Caller& caller_;
   mutable std::mutex mutex_;

@@ -23,7 +23,7 @@
 namespace nfswalk::protocol {
 
 // Lock order: `reopening`, LockOwner::calling (lock_owners.h), `mutex`.
-struct OpenFile {
+struct OpenFile : std::enable_shared_from_this<OpenFile> {
   using Clock = std::chrono::steady_clock;
 
   // The state that READ and WRITE use.
@@ -65,8 +65,8 @@ struct OpenFile {
   Credential credential;
   FileHandle handle;
 
-  // Held while the file is reopened or closed. The thread that releases it closes a file that is
-  // `closed`: Close() may not wait so long.
+  // Held while the file is reopened or closed. The thread that has reopened a file that is `closed`
+  // by then closes it.
   TimedMutex reopening;
   OpenOwner owner;                // guarded by reopening
   bool closed_on_server = false;  // guarded by reopening; or need not be closed there

@@ -30,7 +30,13 @@ bool OpenFiles::HasLostLocks(const OpenState* state) {
 }
 
 std::errc OpenFiles::ConfirmLocks(const OpenState& state, Budget& budget) {
-  const std::errc error = lease_.ConfirmIfOverdue(budget);
+  File& file = *FileOf(state);
+  std::errc error = lease_.ConfirmIfOverdue(budget);
+  const File::State now = file.CurrentState();
+  // Its locks are not reclaimed yet.
+  if (error == kOk && now.generation != lease_.Current().generation) {
+    error = RecoverFile(file, now.id, StateError::kState, budget);
+  }
   if (error != kOk) return error;
   return HasLostLocks(&state) ? std::errc::io_error : kOk;
 }
@@ -39,12 +45,27 @@ std::errc OpenFiles::ConfirmLocks(const OpenState& state, Budget& budget) {
 bool OpenFiles::SettleLocks(Budget& budget) {
   bool has_left = false;
   for (const std::shared_ptr<LockOwner>& owner : lock_owners_.All()) {
+    if (!owner->was_given_up.load()) continue;
     const LockTurn turn(*owner, budget.deadline());
     LockAttempt attempt;
-    if (turn && owner->unanswered) (void)BeginLockCall(*owner, attempt, budget);
-    has_left |= !turn || owner->unanswered;
+    if (turn && !owner->is_settled()) (void)BeginLockCall(*owner, attempt, budget);
+    const bool is_settled = turn && (owner->is_settled() || owner->retired);
+    if (is_settled) owner->was_given_up.store(false);
+    has_left |= !is_settled;
   }
   return has_left;
+}
+
+// The state id of a lock-owner has expired. Returns once its locks are lost, with the client id or
+// without: the open file may be as good as before.
+std::errc OpenFiles::LoseExpiredLocks(LockOwner& owner, const StateId& used, Budget& budget) {
+  const uint64_t generation = lease_.Current().generation;
+  const std::errc error = lease_.Confirm(generation, budget);
+  if (error != kOk || lease_.Current().generation != generation) return error;
+  const std::unique_lock calling(owner.calling, budget.deadline());
+  if (!calling) return CallDeadline::Error();
+  if (owner.known && owner.state == used) lock_owners_.Lose(owner);
+  return kOk;
 }
 
 // Repeats `attempt(owner)` of the lock-owner that `find()` returns, if any, until it has ended.
@@ -54,12 +75,18 @@ OpenFiles::LockAttempt OpenFiles::RepeatLockCall(Budget& budget, Find find, Try 
     const std::shared_ptr<LockOwner> owner = find();
     if (owner == nullptr) return {};
     LockAttempt made = attempt(*owner);
-    if (made.is_unanswered) lease_.NoteLeft();
+    if (made.is_unanswered) {
+      owner->was_given_up.store(true);
+      lease_.NoteLeft();
+    }
     if (made.error == kOk && made.retired) continue;
     if (made.error != kOk || made.state_error == StateError::kNone) return made;
     File& file = *owner->file;
     if (made.state_error == StateError::kWait) {
       made.error = caller_.PauseForJukebox(budget);
+    } else if (made.expired_lock) {
+      ++recoveries;
+      made.error = LoseExpiredLocks(*owner, *made.expired_lock, budget);
     } else {
       ++recoveries;
       made.error = RecoverFile(file, made.used, made.state_error, budget);
@@ -129,7 +156,9 @@ bool OpenFiles::BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& bu
   attempt.error = lock_owners_.Settle(owner, opener, budget);
   attempt.is_unanswered = attempt.error != kOk;
   attempt.retired = owner.retired;
-  return attempt.error == kOk && !attempt.retired;
+  if (attempt.error != kOk || attempt.retired) return false;
+  if (!owner.is_settled()) attempt.state_error = StateError::kWait;
+  return owner.is_settled();
 }
 
 OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wanted,
@@ -142,6 +171,7 @@ OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wan
     return attempt;
   }
   const bool first = !owner.known;
+  const StateId lock_state = owner.state;
   const LockOwners::Opener opener{owner.file->owner, attempt.used, lease_.Current().id};
   const LockOwners::Answer answer =
       lock_owners_.Send(owner, {LockCall::Kind::kLock, wanted}, opener, budget);
@@ -169,6 +199,7 @@ OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wan
       break;
     default:
       attempt.state_error = state_error;
+      if (state_error == StateError::kLeaseExpired && !first) attempt.expired_lock = lock_state;
   }
   if (first && attempt.state_error == StateError::kNone) lock_owners_.RetireIfUnused(owner);
   return attempt;
@@ -187,6 +218,7 @@ OpenFiles::LockAttempt OpenFiles::TryUnlock(LockOwner& owner, ByteRange range, b
   }
   const LockOwners::Opener opener{owner.file->owner, attempt.used, lease_.Current().id};
   LockOwners::Answer answer;
+  const StateId lock_state = owner.state;
   if (owner.ranges.Overlaps(range)) {
     answer = lock_owners_.Send(owner, {LockCall::Kind::kUnlock, {LockType::kWrite, range}}, opener,
                                budget);
@@ -205,6 +237,7 @@ OpenFiles::LockAttempt OpenFiles::TryUnlock(LockOwner& owner, ByteRange range, b
       return {};
     default:
       attempt.state_error = state_error;
+      if (state_error == StateError::kLeaseExpired) attempt.expired_lock = lock_state;
   }
   if (answer.status != NFS4_OK || !owner.ranges.empty()) return attempt;
   if (release || lock_owners_.Of(*owner.file).size() > LockOwners::kIdleMax) {
@@ -239,7 +272,7 @@ LockReply OpenFiles::TestLock(const OpenState& state, uint64_t number, const Ran
                                                });
     const StateError state_error = StateErrorOf(reply.status);
     if (!ConcernsClient(state_error)) return reply;
-    const std::errc error = lease_.Replace(client->generation, state_error, budget);
+    const std::errc error = lease_.Regain(client->generation, state_error, budget);
     if (error != kOk) return {error};
   }
   return {std::errc::io_error};
@@ -251,40 +284,59 @@ OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& o
                                             Budget& budget) {
   const LockOwners::Opener opener{opened.owner, opened.state, client.id};
   file.first_lock_unanswered = false;
-  for (const auto& owner : lock_owners_.Of(file)) {
+  Reopened recovered;
+  const auto owners = lock_owners_.Of(file);
+  for (const auto& owner : owners) {
     const std::unique_lock calling(owner->calling, budget.deadline());
-    if (!calling) return {CallDeadline::Error()};
-    if (claim == Claim::kNull) {
+    if (!calling) {
+      recovered.error = CallDeadline::Error();
+    } else if (claim == Claim::kNull) {
       lock_owners_.Lose(*owner);
-      continue;
+    } else {
+      const LockOwners::Answer answer = lock_owners_.Reclaim(*owner, opener, on_delay, budget);
+      recovered.error = answer.error;
+      if (answer.error == kOk) recovered.state_error = StateErrorOf(answer.status);
     }
-    const LockOwners::Answer answer = lock_owners_.Reclaim(*owner, opener, on_delay, budget);
-    if (answer.error != kOk) return {answer.error};
-    if (answer.status != NFS4_OK) return {kOk, StateErrorOf(answer.status)};
+    if (recovered.error != kOk || recovered.state_error != StateError::kNone) break;
   }
-  return {};
+  if (recovered.error == kOk && recovered.state_error == StateError::kNone) return {};
+  if (ConcernsClient(recovered.state_error)) return recovered;
+  // The open file will be closed, which a server may refuse while it holds locks.
+  for (const auto& owner : owners) {
+    const std::unique_lock calling(owner->calling, budget.deadline());
+    if (calling) lock_owners_.GiveBack(*owner, opener, budget);
+  }
+  return recovered;
 }
 
-// At the end of an open file. Preconditions: file.reopening is held.
-void OpenFiles::ReleaseLocksOf(File& file, Budget& budget) {
+// At the end of an open file. Returns false if one of its lock-owners is not settled yet.
+// Preconditions: file.reopening is held.
+bool OpenFiles::ReleaseLocksOf(File& file, Budget& budget) {
   const LiveClient client = lease_.Current();
   const File::State now = file.CurrentState();
   const bool send = !stopped_.load() && !now.lost && now.generation == client.generation;
   const LockOwners::Opener opener{file.owner, now.id, client.id};
+  bool are_settled = true;
   for (const auto& owner : lock_owners_.Of(file)) {
     const std::unique_lock calling(owner->calling, budget.deadline());
-    if (!calling) {
-      lock_owners_.TakeOut(*owner);
-      continue;
-    }
-    if (send && lock_owners_.Settle(*owner, opener, budget) == kOk && owner->known) {
-      if (!owner->ranges.empty()) {
-        (void)lock_owners_.Send(*owner, {LockCall::Kind::kUnlock, {}}, opener, budget);
-      }
+    if (!calling || (send && !UnlockAll(*owner, opener, budget))) {
+      are_settled = false;
+    } else if (send) {
       lock_owners_.Release(*owner, opener, budget);
+    } else {
+      lock_owners_.Retire(*owner);
     }
-    lock_owners_.Retire(*owner);
   }
+  return are_settled;
+}
+
+// Unlocks all that the lock-owner has. Returns false if that is not settled yet.
+bool OpenFiles::UnlockAll(LockOwner& owner, const LockOwners::Opener& opener, Budget& budget) {
+  if (lock_owners_.Settle(owner, opener, budget) != kOk || !owner.is_settled()) return false;
+  if (!owner.known || owner.ranges.empty()) return true;
+  const LockOwners::Answer answer =
+      lock_owners_.Send(owner, {LockCall::Kind::kUnlock, {}}, opener, budget);
+  return answer.error == kOk && StateErrorOf(answer.status) != StateError::kWait;
 }
 
 }  // namespace nfswalk::protocol

@@ -6,6 +6,7 @@
 #include <nfsc/libnfs-raw-nfs4.h>
 // clang-format on
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -91,7 +92,7 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
     if (owners_.HasUnsettled()) lease_.NoteLeft();
     const StateError state_error = StateErrorOf(acquired.status);
     if (ConcernsClient(state_error)) {
-      const std::errc error = lease_.Replace(client->generation, state_error, budget);
+      const std::errc error = lease_.Regain(client->generation, state_error, budget);
       if (error != kOk) return Failure<Opened>(error);
       continue;
     }
@@ -136,16 +137,43 @@ void OpenFiles::Close(const std::shared_ptr<File>& file) {
   CloseOnServer(*file, budget);
 }
 
-// Leaves it to the thread that reopens the file if that takes too long.
+// Leaves it to the lease's thread where there is no answer in time.
 void OpenFiles::CloseOnServer(File& file, Budget& budget) {
+  if (TryCloseOnServer(file, budget)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    left_open_.push_back(file.shared_from_this());
+  }
+  lease_.NoteLeft();
+}
+
+// Returns false if it is to be tried again.
+bool OpenFiles::TryCloseOnServer(File& file, Budget& budget) {
   const std::unique_lock lock(file.reopening, budget.deadline());
-  if (!lock || std::exchange(file.closed_on_server, true)) return;
-  ReleaseLocksOf(file, budget);
+  if (!lock) return false;
+  if (file.closed_on_server) return true;
+  if (!ReleaseLocksOf(file, budget)) return false;
   const File::State now = file.CurrentState();
   // No CLOSE for an earlier client id: the server dropped its state.
-  if (stopped_.load() || now.lost || now.generation != lease_.Current().generation) return;
-  owners_.Close(std::move(file.owner), file.handle, now.id, budget);
-  if (owners_.HasUnsettled()) lease_.NoteLeft();
+  const bool is_open = !now.lost && now.generation == lease_.Current().generation;
+  if (!stopped_.load() && is_open && !owners_.TryClose(file.owner, file.handle, now.id, budget)) {
+    return false;
+  }
+  file.closed_on_server = true;
+  return true;
+}
+
+// Returns whether a file is still left open.
+bool OpenFiles::CloseLeft(Budget& budget) {
+  std::vector<std::shared_ptr<File>> files;
+  {
+    const std::lock_guard lock(mutex_);
+    files.swap(left_open_);
+  }
+  std::erase_if(files, [&](const auto& file) { return TryCloseOnServer(*file, budget); });
+  const std::lock_guard lock(mutex_);
+  left_open_.insert(left_open_.end(), files.begin(), files.end());
+  return !left_open_.empty();
 }
 
 StateId OpenFiles::StateOf(const OpenState* state) {
@@ -182,9 +210,7 @@ std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError sta
     if (now.lost) return std::errc::io_error;
     if (now.id != used) return kOk;
     if (ConcernsClient(state_error)) {
-      const std::errc error = state_error == StateError::kLeaseExpired
-                                  ? lease_.Confirm(now.generation, budget)
-                                  : lease_.Replace(now.generation, state_error, budget);
+      const std::errc error = lease_.Regain(now.generation, state_error, budget);
       if (error != kOk) return error;
       // The file may not be reopened yet under the new client id.
       state_error = StateError::kState;
@@ -195,7 +221,7 @@ std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError sta
     const Reopened reopened = Reopen(file, used, *client, budget);
     if (reopened.error != kOk) return reopened.error;
     if (ConcernsClient(reopened.state_error)) {
-      const std::errc error = lease_.Replace(client->generation, reopened.state_error, budget);
+      const std::errc error = lease_.Regain(client->generation, reopened.state_error, budget);
       if (error != kOk) return error;
     }
   }
@@ -209,6 +235,10 @@ std::vector<std::shared_ptr<OpenFiles::File>> OpenFiles::OpenedBefore(uint64_t g
     const File::State now = file->CurrentState();
     if (now.generation < generation && !now.lost) before.push_back(file);
   }
+  // Begins with others than the last time, which may have ended early.
+  if (!before.empty()) {
+    std::ranges::rotate(before, before.begin() + first_reopened_++ % before.size());
+  }
   return before;
 }
 
@@ -219,23 +249,35 @@ bool OpenFiles::MayReclaim(const LiveClient& client) const {
 // As Lease::Recover. First all files of earlier client ids are reclaimed, then those opened by name
 // that cannot be. Stops where the budget ends; who uses a file that is left reopens it.
 Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) {
-  Lease::Recovery recovery{.state_error = owners_.Settle(client, budget)};
+  // Half of the time: what never gets a reply leaves some to the others.
+  const Clock::time_point now = Clock::now();
+  Budget half = rpc::Retry::BudgetUntil(now + (budget.deadline() - now) / 2);
+  Lease::Recovery recovery{.state_error = owners_.Settle(client, half)};
   if (ConcernsClient(recovery.state_error)) return recovery;
-  recovery = {};
-  std::unordered_set<const File*> delayed;
+  recovery = ReopenAll(client, budget);
+  if (ConcernsClient(recovery.state_error)) return recovery;
+  recovery.has_left |= SettleLocks(budget);
+  recovery.has_left |= CloseLeft(budget);
+  recovery.has_left |= owners_.HasUnsettled();
+  return recovery;
+}
+
+Lease::Recovery OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
+  std::unordered_set<const File*> left;
   for (const Claim claim : {Claim::kPrevious, Claim::kNull}) {
     for (const std::shared_ptr<File>& file : OpenedBefore(client.generation)) {
       if (claim == Claim::kPrevious && !MayReclaim(client)) break;
-      if (delayed.contains(file.get())) continue;
+      if (left.contains(file.get())) continue;
       const Reopened reopened =
           ReopenByClaim(claim, *file, file->CurrentState().id, client, OnDelay::kReturn, budget);
       if (ConcernsClient(reopened.state_error)) return {reopened.state_error, true};
-      if (reopened.error != kOk) return {StateError::kNone, true};
-      if (reopened.state_error == StateError::kWait) delayed.insert(file.get());
+      if (rpc::Retry::OutOfTime(budget)) return {StateError::kNone, true};
+      if (reopened.error != kOk || reopened.state_error == StateError::kWait) {
+        left.insert(file.get());
+      }
     }
   }
-  recovery.has_left = SettleLocks(budget) || !delayed.empty() || owners_.HasUnsettled();
-  return recovery;
+  return {StateError::kNone, !left.empty()};
 }
 
 // Reopens `file` if its state id is still `used`.
@@ -252,7 +294,10 @@ OpenFiles::Reopened OpenFiles::Reopen(File& file, const StateId& used, const Liv
 OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, File& file, const StateId& used,
                                              const LiveClient& client, OnDelay on_delay,
                                              Budget& budget) {
-  std::unique_lock lock(file.reopening, budget.deadline());
+  // Another thread that reopens it may wait for as long as the server delays that.
+  const Clock::time_point until = on_delay == OnDelay::kReturn ? Clock::now() : budget.deadline();
+  std::unique_lock lock(file.reopening, until);
+  if (!lock && on_delay == OnDelay::kReturn) return {kOk, StateError::kWait};
   if (!lock) return {CallDeadline::Error()};
   const Reopened reopened = ReopenLocked(claim, file, used, client, on_delay, budget);
   lock.unlock();
@@ -302,6 +347,10 @@ Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, OnDela
       continue;
     }
     if (!are_changing) return acquired;
+    if (on_delay == OnDelay::kReturn) {
+      acquired.status = NFS4ERR_DELAY;
+      return acquired;
+    }
     acquired.error = caller_.PauseForJukebox(budget);
     acquired.status = NFS4_OK;
     if (acquired.error != kOk) return acquired;
@@ -327,6 +376,10 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const State
         owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
       }
       return locks;
+    }
+    // The server may have kept the earlier state, which keeps others out.
+    if (later.generation == client.generation) {
+      owners_.CloseLater(std::move(file.owner), file.handle, later.id);
     }
     later.id = acquired.state;
     later.generation = client.generation;

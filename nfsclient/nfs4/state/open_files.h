@@ -118,6 +118,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     StateError state_error = StateError::kNone;
     bool retired = false;  // again, with another lock-owner
     bool is_unanswered = false;  // to be settled
+    std::optional<StateId> expired_lock = {};  // of the lock-owner
     StateId used = {};     // of the open file
   };
 
@@ -129,15 +130,20 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   bool BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& budget);
   Reopened RecoverLocks(Claim claim, File& file, Acquired& opened, const LiveClient& client,
                         OnDelay on_delay, Budget& budget);
-  void ReleaseLocksOf(File& file, Budget& budget);
+  bool ReleaseLocksOf(File& file, Budget& budget);
   std::unique_ptr<OpenState> Register(const OpenRequest& request, const Credential& credential,
                                       uint64_t generation, Acquired acquired);
   void Close(const std::shared_ptr<File>& file);
   void CloseOnServer(File& file, Budget& budget);
+  bool TryCloseOnServer(File& file, Budget& budget);
 
   std::errc RecoverFile(File& file, const StateId& used, StateError state_error, Budget& budget);
   Lease::Recovery RecoverAll(const LiveClient& client, Budget& budget);
+  Lease::Recovery ReopenAll(const LiveClient& client, Budget& budget);
   bool SettleLocks(Budget& budget);
+  bool CloseLeft(Budget& budget);
+  std::errc LoseExpiredLocks(LockOwner& owner, const StateId& used, Budget& budget);
+  bool UnlockAll(LockOwner& owner, const LockOwners::Opener& opener, Budget& budget);
   std::vector<std::shared_ptr<File>> OpenedBefore(uint64_t generation);
   bool MayReclaim(const LiveClient& client) const;
   Reopened Reopen(File& file, const StateId& used, const LiveClient& client, Budget& budget);
@@ -156,7 +162,10 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   OpenOwners owners_;
   LockOwners lock_owners_;
   std::mutex mutex_;
-  std::unordered_set<std::shared_ptr<File>> files_;  // guarded by mutex_
+  // This and below: guarded by mutex_.
+  std::unordered_set<std::shared_ptr<File>> files_;
+  std::vector<std::shared_ptr<File>> left_open_;  // closed files that are open on the server still
+  size_t first_reopened_ = 0;                     // of the next RecoverAll()
   Lease lease_;                                      // its thread uses the others
 };
 

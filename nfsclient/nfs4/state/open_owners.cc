@@ -29,6 +29,13 @@ bool IsBadSeqidOrStateid(int status) {
 
 bool IsWait(int status) { return StateErrorOf(status) == StateError::kWait; }
 
+// Judges the status of an OPEN_CONFIRM or CLOSE that settles. EXPIRED is of the state id, which is
+// gone, as it was to be.
+StateError RestartOf(int status) {
+  const StateError state_error = StateErrorOf(status);
+  return state_error == StateError::kServerRestart ? state_error : StateError::kNone;
+}
+
 // Returns whether a call that ended in `error` may have been executed, and its reply may come yet.
 bool IsUnanswered(std::errc error) {
   return error == std::errc::timed_out || error == std::errc::operation_canceled ||
@@ -133,16 +140,34 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
 OpenOwners::OpenedReply OpenOwners::SendOpenForHandle(OpenOwner& owner, const FileHandle& at,
                                                       const OpenArguments& arguments,
                                                       bool owners_as_names, Budget& budget) {
+  OpenArguments sent = arguments;
   for (int restarts = 0;; ++restarts) {
     const uint32_t sequence = owner.sequence;
-    OpenedReply opened = SendOpen(owner, at, arguments, owners_as_names, budget);
+    OpenedReply opened = SendOpen(owner, at, sent, owners_as_names, budget);
     if (!opened.granted || opened.handle) return opened;
     if (arguments.reclaim) {
       opened.handle = at;
       return opened;
     }
     owner.sequence = sequence;
+    // A server that has forgotten the number is not to make the file twice.
+    sent.how = OpenArguments::How::kNoCreate;
     opened.error = restarts < kRestartsMax ? caller_.PauseForJukebox(budget) : std::errc::io_error;
+    if (opened.error != kOk) return opened;
+  }
+}
+
+// Sends it again, by its number, while an operation before the OPEN is delayed: an earlier
+// transmission may have been executed.
+OpenOwners::OpenedReply OpenOwners::SendUntilExecuted(OpenOwner& owner, const FileHandle& at,
+                                                      const OpenArguments& arguments,
+                                                      bool owners_as_names, OnDelay on_delay,
+                                                      Budget& budget) {
+  for (;;) {
+    OpenedReply opened = SendOpenForHandle(owner, at, arguments, owners_as_names, budget);
+    const bool is_delayed = opened.error == kOk && !opened.executed && IsWait(opened.status);
+    if (!is_delayed || on_delay == OnDelay::kReturn) return opened;
+    opened.error = caller_.PauseForJukebox(budget);
     if (opened.error != kOk) return opened;
   }
 }
@@ -151,9 +176,11 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
                           const Credential& credential, OnDelay on_delay, Budget& budget) {
   arguments.client_id = client.id;
   for (int restarts = 0; restarts < kRestartsMax;) {
+    if (rpc::Retry::OutOfTime(budget)) return Failure<Acquired>(CallDeadline::Error());
     OpenOwner owner = Take(credential, client.generation);
     const bool owners_as_names = owners_as_names_.load();
-    const OpenedReply opened = SendOpenForHandle(owner, at, arguments, owners_as_names, budget);
+    const OpenedReply opened =
+        SendUntilExecuted(owner, at, arguments, owners_as_names, on_delay, budget);
     if (opened.error != kOk) {
       GiveUp({.owner = std::move(owner),
               .at = at,
@@ -173,7 +200,8 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
       ++restarts;
       continue;
     }
-    Put(std::move(owner));
+    // Else an earlier transmission may have used the number.
+    if (opened.executed) Put(std::move(owner));
     if (IsWait(opened.status) && on_delay == OnDelay::kRepeat) {
       const std::errc error = caller_.PauseForJukebox(budget);
       if (error != kOk) return Failure<Acquired>(error);
@@ -257,12 +285,22 @@ OpenOwners::SequencedReply OpenOwners::SendClose(OpenOwner& owner, const FileHan
       [](CompoundReader& reader, SequencedReply&) { return TakeClosed(reader); });
 }
 
-void OpenOwners::Close(OpenOwner owner, const FileHandle& file, const StateId& state,
-                       Budget& budget) {
+bool OpenOwners::TryClose(OpenOwner& owner, const FileHandle& file, const StateId& state,
+                          Budget& budget) {
   const SequencedReply reply = SendClose(owner, file, state, budget);
-  if (reply.error != kOk) return GiveUp({.owner = std::move(owner), .at = file, .state = state});
+  if (reply.error != kOk) return !IsUnanswered(reply.error);
   // Dropped on failure: the server may still have the file open.
   if (reply.status == NFS4_OK) Put(std::move(owner));
+  return true;
+}
+
+void OpenOwners::Close(OpenOwner owner, const FileHandle& file, const StateId& state,
+                       Budget& budget) {
+  if (!TryClose(owner, file, state, budget)) CloseLater(std::move(owner), file, state);
+}
+
+void OpenOwners::CloseLater(OpenOwner owner, const FileHandle& file, const StateId& state) {
+  GiveUp({.owner = std::move(owner), .at = file, .state = state});
 }
 
 void OpenOwners::ReturnDelegation(const StateId& delegation, const FileHandle& file,
@@ -270,9 +308,13 @@ void OpenOwners::ReturnDelegation(const StateId& delegation, const FileHandle& f
   struct Reply {
     std::errc error{};
   };
+  // Whoever opens the file does not wait for it.
+  constexpr std::chrono::seconds kTimeMax{1};
+  Budget brief =
+      rpc::Retry::BudgetUntil(std::min(budget.deadline(), rpc::Retry::Clock::now() + kTimeMax));
   Compound compound;
   compound.PutHandle(file).ReturnDelegation(delegation);
-  (void)CallCompound<Reply>(caller_, compound, credential, budget,
+  (void)CallCompound<Reply>(caller_, compound, credential, brief,
                             [](CompoundReader& reader, Reply& reply) {
                               if (reader.Next(OP_PUTFH)) (void)reader.Next(OP_DELEGRETURN);
                               reply.error = reader.error();
@@ -306,9 +348,10 @@ StateError OpenOwners::Settle(const LiveClient& client, Budget& budget) {
   return state_error;
 }
 
-// Returns false if it is unanswered again.
+// Returns false if it is to be settled later.
 bool OpenOwners::SettleOne(uint64_t client_id, Unsettled& call, StateError& state_error,
                            Budget& budget) {
+  if (rpc::Retry::OutOfTime(budget)) return false;
   if (!call.state) {
     OpenArguments arguments;
     arguments.client_id = client_id;
@@ -320,8 +363,10 @@ bool OpenOwners::SettleOne(uint64_t client_id, Unsettled& call, StateError& stat
         SendOpenForHandle(call.owner, call.at, arguments, owners_as_names_.load(), budget);
     if (opened.error != kOk) return !IsUnanswered(opened.error);
     if (!opened.granted) {
+      if (IsWait(opened.status)) return false;
       state_error = StateErrorOf(opened.status);
-      Put(std::move(call.owner));
+      // Dropped where the number is not used up: the call that was given up may have used it.
+      if (opened.executed && AdvancesSequence(opened.status)) Put(std::move(call.owner));
       return true;
     }
     call.at = *opened.handle;
@@ -335,12 +380,12 @@ bool OpenOwners::SettleOne(uint64_t client_id, Unsettled& call, StateError& stat
     const SequencedReply confirmed = Confirm(call.owner, call.at, *call.state, budget);
     if (confirmed.error != kOk) return !IsUnanswered(confirmed.error);
     call.must_confirm = false;
-    state_error = StateErrorOf(confirmed.status);
+    state_error = RestartOf(confirmed.status);
     if (confirmed.status != NFS4_OK) return true;
   }
   const SequencedReply closed = SendClose(call.owner, call.at, *call.state, budget);
   if (closed.error != kOk) return !IsUnanswered(closed.error);
-  state_error = StateErrorOf(closed.status);
+  state_error = RestartOf(closed.status);
   if (closed.status == NFS4_OK) Put(std::move(call.owner));
   return true;
 }

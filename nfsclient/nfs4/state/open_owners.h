@@ -89,8 +89,12 @@ class OpenOwners {
   // io_error after too many repetitions.
   Acquired Open(const LiveClient& client, const FileHandle& at, OpenArguments& arguments,
                 const Credential& credential, OnDelay on_delay, Budget& budget);
-  // Sends CLOSE and takes the owner back. Errors are ignored.
+  // Sends CLOSE and takes the owner back; returns false if there was no reply, and the call is to
+  // be made again, for it is with its number. Other errors are ignored.
+  bool TryClose(OpenOwner& owner, const FileHandle& file, const StateId& state, Budget& budget);
+  // Sends CLOSE now, and if need be in Settle(), or in that alone. Preconditions: no locks.
   void Close(OpenOwner owner, const FileHandle& file, const StateId& state, Budget& budget);
+  void CloseLater(OpenOwner owner, const FileHandle& file, const StateId& state);
 
   bool HasUnsettled() const;
   // Settles the calls that were given up under `client`, and forgets those of earlier client ids.
@@ -124,6 +128,9 @@ class OpenOwners {
   OpenedReply SendOpenForHandle(OpenOwner& owner, const FileHandle& at,
                                 const OpenArguments& arguments, bool owners_as_names,
                                 Budget& budget);
+  OpenedReply SendUntilExecuted(OpenOwner& owner, const FileHandle& at,
+                                const OpenArguments& arguments, bool owners_as_names,
+                                OnDelay on_delay, Budget& budget);
   Acquired Finish(OpenOwner owner, const OpenedReply& opened, Budget& budget);
   template <typename AddOperation, typename TakeResult>
   SequencedReply SendOnFile(OpenOwner& owner, const FileHandle& file, Budget& budget,

@@ -132,6 +132,29 @@ TEST_F(RetryTest, AnOverdueCallOfVersion4WaitsOnWhileItsConnectionBringsOtherRep
   EXPECT_EQ(connection_->connections_opened(), 1u);
 }
 
+// As knfsd does while it executes the first, whose reply goes to the connection that has ended.
+TEST_F(RetryTest, ADroppedRepetitionOfVersion4IsRepeatedThoughOthersAreAnswered) {
+  int transmissions = 0;
+  server_.emplace(OnNfsCall([&](const FakeCall& call) {
+    if (TagOf(call) != 1) return kNoEntry;
+    ++transmissions;
+    if (transmissions == 1) return kHangUp;
+    return transmissions == 2 ? kSilence : kNoEntry;
+  }));
+  protocol::TransportOptions options = kHard;
+  options.timeo_ds = 2;
+  connection_ = OpenConnection(server_->port(), std::chrono::seconds{10});
+  retry_.emplace(options, 4);
+  budget_ = retry_->NewBudget();
+  std::jthread others([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      TaggedCall call(2);
+      (void)connection_->Execute(call);
+    }
+  });
+  EXPECT_EQ(Send().error, std::errc{});
+}
+
 TEST_F(RetryTest, AnOverdueCallOfVersion4ReplacesAConnectionThatBringsNothing) {
   std::vector<int> connections;  // that brought the call
   server_.emplace(OnNfsCall([&](const FakeCall& call) {
@@ -150,18 +173,22 @@ TEST_F(RetryTest, AnOverdueCallOfVersion4ReplacesAConnectionThatBringsNothing) {
 }
 
 TEST_F(RetryTest, ASoftMountOfVersion4TimesOutWhileItsConnectionBringsOtherReplies) {
+  protocol::TransportOptions options = kSoft;
+  options.retrans = 0;
   server_.emplace(
       OnNfsCall([&](const FakeCall& call) { return TagOf(call) == 1 ? kSilence : kNoEntry; }));
   connection_ = OpenConnection(server_->port(), std::chrono::seconds{10});
-  retry_.emplace(kSoft, 4);
-  budget_ = retry_->NewBudget();
+  retry_.emplace(options, 4);
   std::jthread others([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       TaggedCall call(2);
       EXPECT_EQ(connection_->Execute(call), Outcome::kReplied);
     }
   });
-  EXPECT_EQ(Send().error, std::errc::timed_out);
+  for (int i = 0; i < 6; ++i) {
+    budget_ = retry_->NewBudget();
+    EXPECT_EQ(Send().error, std::errc::timed_out);
+  }
   others.request_stop();
   others.join();
   EXPECT_EQ(connection_->connections_opened(), 1u);

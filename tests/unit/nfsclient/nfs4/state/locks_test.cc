@@ -197,6 +197,20 @@ TEST_P(OverdueLease, IsConfirmedBeforeAWriteUnderALock) {
 
 INSTANTIATE_TEST_SUITE_P(All, OverdueLease, testing::Bool());
 
+// The server has dropped that lock-owner's state alone.
+TEST_F(LocksTest, AnExpiredLockOwnerLosesItsOwnLocks) {
+  ASSERT_EQ(Lock(kMe, {0, 9}), kOk);
+  ASSERT_EQ(Lock(kYou, {10, 19}), kOk);
+  server_.Inject(OP_LOCK, Fails(NFS4ERR_EXPIRED));
+  EXPECT_EQ(Lock(kMe, {20, 29}), std::errc::io_error);
+  EXPECT_EQ(server_.opens(), 1u);
+  EXPECT_EQ(Unlock(kMe, kAll), kOk);
+  EXPECT_FALSE(OpenFiles::HasLostLocks(state_.get()));
+  state_.reset();
+  EXPECT_EQ(server_.opens(), 0u);
+  EXPECT_EQ(server_.lock_holders(), 0u);
+}
+
 // The server has dropped that open file's state alone.
 TEST_F(LocksTest, OneExpiredStateIdLosesTheLocksOfItsFileAlone) {
   server_.Put("g", {.mode = 0666, .data = "other"});

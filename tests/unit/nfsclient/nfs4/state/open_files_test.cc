@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <semaphore>
 #include <string>
-#include <thread>
 
 #include "tests/unit/nfsclient/nfs4/state/open_files_fixture.h"
 
@@ -234,76 +232,6 @@ TEST_P(GrantedDelegation, IsReturnedAtOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GrantedDelegation, testing::Bool());
-
-// WIRE-35.
-struct GivenUp {
-  std::string name;
-  int operation;
-  Kind kind;
-  int times = 1;
-};
-class GivenUpCall : public OpenFilesTest, public testing::WithParamInterface<GivenUp> {
- protected:
-  void SetUp() override {
-    OpenFilesTest::SetUp();
-    Connect({.hard = false, .timeo_ds = 5, .retrans = 0});
-    kept_ = OpenFile();
-  }
-  void TearDown() override {
-    kept_.reset();
-    OpenFilesTest::TearDown();
-  }
-  void Inject() { server_.Inject(GetParam().operation, {GetParam().kind}, GetParam().times); }
-
-  std::unique_ptr<OpenState> kept_;
-};
-
-TEST_P(GivenUpCall, LeavesNothingOpen) {
-  server_.Put("g", {.mode = 0666, .data = "other"});
-  const bool is_close = GetParam().operation == OP_CLOSE;
-  if (!is_close) Inject();
-  OpenFiles::Opened opened = Open(OpenRequest("g"));
-  EXPECT_EQ(opened.error, is_close ? kOk : std::errc::timed_out);
-  if (is_close) Inject();
-  opened.state.reset();
-  server_.ClearFaults();
-  while (server_.opens() != 1) std::this_thread::yield();
-  EXPECT_EQ(Read(kept_.get()).data, "hello");
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    All, GivenUpCall,
-    testing::Values(GivenUp{"OpenWithoutReply", OP_OPEN, Kind::kSilence},
-                    GivenUp{"OpenThatDidNotArrive", OP_OPEN, Kind::kLoseCall, kForEver},
-                    GivenUp{"ConfirmWithoutReply", OP_OPEN_CONFIRM, Kind::kSilence},
-                    GivenUp{"ConfirmThatDidNotArrive", OP_OPEN_CONFIRM, Kind::kLoseCall, kForEver},
-                    GivenUp{"CloseWithoutReply", OP_CLOSE, Kind::kSilence},
-                    GivenUp{"CloseThatDidNotArrive", OP_CLOSE, Kind::kLoseCall, kForEver}),
-    [](const auto& test) { return test.param.name; });
-
-// Its caller was told that it failed.
-TEST_F(OpenFilesTest, ACreationThatWasGivenUpIsNotMadeLater) {
-  Connect({.hard = false, .timeo_ds = 5, .retrans = 0});
-  const std::unique_ptr<OpenState> kept = OpenFile();
-  const auto give_up = [&](const OpenFiles::OpenRequest& request) {
-    server_.Inject(OP_OPEN, {Kind::kLoseCall}, kForEver);
-    EXPECT_EQ(Open(request).error, std::errc::timed_out);
-    std::binary_semaphore settles{0};
-    server_.Before(OP_OPEN, [&] {
-      server_.ClearFaults();
-      settles.release();
-    });
-    settles.acquire();
-  };
-  for (const How how : {How::kUnchecked, How::kGuarded, How::kExclusive}) {
-    give_up(CreateRequest("new", how));
-    EXPECT_FALSE(server_.Find("new"));
-  }
-  OpenFiles::OpenRequest truncating = CreateRequest("f", How::kUnchecked);
-  truncating.attributes.size_bytes = 0;
-  give_up(truncating);
-  EXPECT_EQ(server_.Find("f")->data, "hello");
-}
 
 TEST_F(OpenFilesTest, AReplyWithoutTheOpenIsAnErrorAndItsOwnerIsDropped) {
   for (const Kind kind : {Kind::kGarbage, Kind::kOutOfOrder}) {
