@@ -25,6 +25,9 @@ for package in "${packages[@]}"; do
   state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$state" = installed ] || missing+=("$package")
 done
+# nfs-ganesha reads the mounts there. Debian links it at the first boot, which a container has not had.
+mounts=/etc/mtab
+[ "$(id -u)" -ne 0 ] || [ -e "$mounts" ] || ln -s ../proc/self/mounts "$mounts"
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 root=()
@@ -45,9 +48,9 @@ if [ ! -e "$policy" ]; then
 fi
 
 echo "install.sh: installing ${missing[*]}" >&2
-if ! { "${root[@]}" apt-get update -qq &&
+if ! { "${root[@]}" apt-get update -q &&
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >&2 </dev/null; then
+    apt-get install -y -q --no-install-recommends "${missing[@]}"; } >&2 </dev/null; then
   echo "install.sh: apt-get failed; is this Debian 12 or 13 with a package mirror in reach?" >&2
   exit 1
 fi
