@@ -26,13 +26,15 @@ class PinnedMountPoint {
 
   // Says why nothing may be mounted there; empty where it may.
   const std::string& error() const { return error_; }
+  // Whether to_mount() is a descriptor of this process, and no path.
+  bool is_pinned() const { return itself_ >= 0; }
   // For mount(2), which follows links.
   const char* to_mount() const { return to_mount_.c_str(); }
   // Leads to the root of what is mounted there, or to what has the name by now: not to be followed.
   const char* path() const { return path_.c_str(); }
 
   // Has to_mount() lead to the root of what was mounted, where that still has its name, else to
-  // nothing mounted: libfuse unmounts what it leads to, following links.
+  // nothing mounted: umount2(2) unmounts what it leads to, following links.
   void LeadToRoot(const struct statx& mounted) const;
 
  private:

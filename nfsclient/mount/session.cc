@@ -148,6 +148,24 @@ bool IsConnected(fuse_session* session) {
   return poll(&device, 1, kUnmountMax.count()) != 1;
 }
 
+// Unmounts by descriptor where the mount point is pinned. libfuse would run umount(8) where
+// /etc/mtab exists, and /proc/self is another process for that.
+void Unmount(fuse_session* session, const PinnedMountPoint& point, const struct statx& mounted) {
+  point.LeadToRoot(mounted);
+  pollfd device{fuse_session_fd(session), 0, 0};
+  const bool is_unmounted = poll(&device, 1, 0) == 1;
+  int ends[2];
+  if (point.is_pinned() && !is_unmounted && pipe2(ends, O_CLOEXEC) == 0) {
+    // A pipe without a reader in its place ends the connection, so that umount2(2) waits for no
+    // answer, and is POLLERR to libfuse, which then takes it for unmounted.
+    close(ends[0]);
+    dup3(ends[1], device.fd, O_CLOEXEC);
+    close(ends[1]);
+    umount2(point.to_mount(), MNT_DETACH);
+  }
+  fuse_session_unmount(session);
+}
+
 // Gives up on a server that does not answer: after kEndMax, or once another signal comes. Says so,
 // and before that that it waits; until then signals do not count. In use from its construction to
 // its destruction.
@@ -252,8 +270,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   CompleteInitReply(session.get());
   struct statx root_found{};
   if (auto checked = CheckAndTune(options, point, root_found); !checked && IsConnected(session.get())) {
-    point.LeadToRoot(root_found);
-    fuse_session_unmount(session.get());
+    Unmount(session.get(), point, root_found);
     return std::unexpected(fmt::format("{}: not served, and unmounted", checked.error()));
   }
   struct sigaction wake{};
@@ -265,8 +282,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   file_system.receivers = &receivers;
   if (!receivers.Start(std::clamp(std::thread::hardware_concurrency(), 2U, kReceiversMax))) {
     (void)client.OnInvalidation({});
-    point.LeadToRoot(root_found);
-    fuse_session_unmount(session.get());
+    Unmount(session.get(), point, root_found);
     return std::unexpected("no thread can be started; unmounted");
   }
   mounted();
@@ -274,8 +290,7 @@ std::expected<void, std::string> Serve(Client& client, const MountOptions& mount
   int signal = 0;
   sigwait(&signals, &signal);
   End(client, file_system, receivers, options.shown);
-  point.LeadToRoot(root_found);
-  fuse_session_unmount(session.get());
+  Unmount(session.get(), point, root_found);
   Detach(point, root_found);
   return {};
 }
