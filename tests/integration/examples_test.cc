@@ -44,16 +44,22 @@ INSTANTIATE_TEST_SUITE_P(Versions, Examples, fixtures::AllVersions(), fixtures::
 
 TEST_P(Examples, DuCountsEveryFileOnce) {
   uint64_t expected = 0;
+  const auto expect = [&](const std::string& name) {
+    struct stat found = {};
+    ASSERT_EQ(stat(Backing(name).c_str(), &found), 0);
+    expected += static_cast<uint64_t>(found.st_blocks) * 512;
+  };
   for (int d = 0; d < 10; ++d) {
-    const std::string directory = "d" + std::to_string(d) + "/below";
+    const std::string above = "d" + std::to_string(d), directory = above + "/below";
     MakeDirectory(directory);
     for (int f = 0; f < 10; ++f) {
       const std::string file = directory + "/" + std::to_string(f);
       MakeFile(file, std::string(1000 * (d + f), 'x'));
-      struct stat found = {};
-      ASSERT_EQ(stat(Backing(file).c_str(), &found), 0);
-      expected += static_cast<uint64_t>(found.st_blocks) * 512;
+      expect(file);
     }
+    // Those of a tmpfs have no blocks.
+    expect(above);
+    expect(directory);
   }
   std::filesystem::create_hard_link(Backing("d9/below/9"), Backing("d0/again"));
   const auto run = Run("du", Path("") + " 4");
