@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs the tests: all of them, or what Bazel is told (flags, targets).
-# Bazel shows its progress: in the last line of a terminal, elsewhere a line every 20 seconds.
 # The last line is "N passed, N failed", counted from the runs; the exit code is 0 only if all passed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,13 +15,11 @@ for argument in "$@"; do
 done
 [ ${#targets[@]} -gt 0 ] || set -- "$@" //...
 
-progress=()
-[ -t 2 ] || progress=(--show_progress_rate_limit=20)
 events=$(mktemp)
 trap 'rm -f "$events"' EXIT
 status=0
 # Tests wait for a server half of their time, so one more runs than there are processors.
-bazel test "${progress[@]}" --build_event_json_file="$events" --nocache_test_results \
+third_party/run_bazel.sh test --build_event_json_file="$events" --nocache_test_results \
   --jobs="$(($(nproc) + 1))" --local_cpu_resources="$(($(nproc) + 1))" \
   "$@" </dev/null || status=$?
 python3 tests/count_cases.py "$events" "$status"
