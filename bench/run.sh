@@ -2,7 +2,8 @@
 # Installs what is missing, builds optimised, runs a benchmark and shows its rows as tables. Each
 # starts an nfs-ganesha of its own where it needs one.
 #
-# bench/run.sh [NAME] [ARGUMENTS]           one of those below [make_replay]; takes --help
+# bench/run.sh                              the short form of make_replay
+# bench/run.sh [NAME] [ARGUMENTS]           one of those below [make_replay]; takes --quick, --help
 # bench/run.sh make_replay --trace FILE     another recording of `strace -f -y -e trace=%file,...`
 # bench/run.sh --all [--quick] [--out DIR]  all of them; leaves their rows, report.html, results.md,
 #                                           results.svg and targets.md in DIR [bench-results]
@@ -11,6 +12,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 benches=(make_replay warm_stat cold_walk rpc data memory inode_scale shared_lines)
 python=/usr/bin/python3  # Debian's packages belong to it
+
+say() {
+  echo "run.sh: $1" >&2
+}
 
 fail() {
   echo "run.sh: $2" >&2
@@ -28,7 +33,7 @@ need_root() {
 
 # Builds these benchmarks and sets `bin` to where their folders are.
 build() {
-  bazel build -c opt --noshow_progress "${@/#///bench/}" </dev/null >&2
+  third_party/run_bazel.sh build -c opt "${@/#///bench/}" </dev/null >&2
   bin=$(bazel info -c opt bazel-bin 2>/dev/null)/bench
 }
 
@@ -44,7 +49,14 @@ render() {
 }
 
 run_one() {
-  local name=make_replay status=0 keep="" arguments=() traces=() trace scratch
+  local name=make_replay status=0 keep="" short="" arguments=() traces=() trace scratch
+  if [ $# -eq 0 ]; then
+    say "replays the null makes of git and Linux over NFS 3 and 4, on tmpfs and with libnfs: up to 5
+  minutes on two processors. What is missing is installed and built first, which takes 5 to 15
+  minutes, once. \"bench/run.sh make_replay\" takes more turns, and replays a whole build, too."
+    short=yes
+    set -- --quick
+  fi
   if [ $# -gt 0 ] && [[ $1 != -* ]]; then
     name=$1
     shift
@@ -67,6 +79,8 @@ run_one() {
     esac
     shift
   done
+  [ -n "$short" ] ||
+    say "builds $name, then runs it with ${arguments[*]:-its defaults; --quick takes less}"
   third_party/install.sh
   build "$name"
   need_root
@@ -101,6 +115,7 @@ run_all() {
     esac
     shift
   done
+  say "builds and runs all ${#benches[@]} benchmarks${quick[*]:+ with --quick}, one after the other"
   third_party/install.sh report
   build "${benches[@]}"
   need_root

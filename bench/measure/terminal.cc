@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 
@@ -14,12 +15,22 @@ namespace {
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
+// Where stderr is no terminal.
+constexpr std::chrono::seconds kBetweenLines{10};
+
 void SetFlag(int) { interrupted.store(true); }
 
 }  // namespace
 
 void ShowProgress(std::string_view text) {
-  if (isatty(STDERR_FILENO) == 0) return;
+  if (isatty(STDERR_FILENO) == 0) {
+    static auto last = std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now();
+    if (text.empty() || now - last < kBetweenLines) return;
+    last = now;
+    fmt::print(stderr, "{}\n", text);
+    return;
+  }
   fmt::print(stderr, "\r\033[K{}", text);
   std::fflush(stderr);
 }

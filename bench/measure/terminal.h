@@ -7,8 +7,8 @@
 
 namespace nfswalk::bench {
 
-// Replaces the line of progress on stderr; nothing where stderr is no terminal. An empty text
-// removes it.
+// Replaces the line of progress on stderr; an empty text removes it. Where stderr is no terminal it
+// prints a line instead, at most one in ten seconds.
 void ShowProgress(std::string_view text);
 
 // Prints "BENCH: text" as a line of its own on stderr.

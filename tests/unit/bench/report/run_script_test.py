@@ -38,6 +38,8 @@ class RunScript(unittest.TestCase):
         self.root = scratch.name
         shutil.copytree("bench/report", os.path.join(self.root, "bench/report"))
         shutil.copy("bench/run.sh", os.path.join(self.root, "bench/run.sh"))
+        os.makedirs(self.path("third_party"))
+        shutil.copy("third_party/run_bazel.sh", self.path("third_party/run_bazel.sh"))
         for name in BENCHES:
             write(self.path("bench", name, name), BENCHMARK.replace("NAME", name))
         write(self.path("third_party/install.sh"), "#!/bin/sh\n")
@@ -59,9 +61,20 @@ class RunScript(unittest.TestCase):
             return file.read().split()
 
     def test_make_replay_is_the_one_to_begin_with(self):
-        for arguments in ([], ["--threads", "4"]):
-            self.run_script(*arguments)
-            self.assertEqual(self.arguments_of("make_replay")[-len(arguments) - 2:][2:], arguments)
+        self.run_script("--threads", "4")
+        self.assertEqual(self.arguments_of("make_replay")[2:], ["--threads", "4"])
+
+    def test_what_is_not_asked_for_more_is_short_and_says_how_long_it_takes(self):
+        done = self.run_script()
+        self.assertEqual(self.arguments_of("make_replay")[2:], ["--quick"])
+        self.assertRegex(done.stderr.split("\n")[0], "^run.sh: .* make")
+        self.assertRegex(done.stderr, "minutes")
+
+    def test_what_will_run_is_said_before_it_is_installed_or_built(self):
+        write(self.path("third_party/install.sh"), "#!/bin/sh\necho installs >&2\nexit 1\n")
+        for arguments in ([], ["memory"], ["--all"]):
+            said = self.run_script(*arguments).stderr
+            self.assertRegex(said, f"(?s)^run.sh: .*{(arguments or ['make'])[0].strip('-')}.*installs")
 
     def test_a_recording_becomes_a_plan(self):
         write(self.path("bench/trace/make_plan.py"), "import sys\nprint(*sys.argv[1:])\n")
@@ -73,7 +86,8 @@ class RunScript(unittest.TestCase):
 
     def test_rows_become_tables_and_are_kept_where_they_are_wanted(self):
         done = self.run_script("memory", "--quick")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stderr, "run.sh: builds memory, then runs it with --quick\n")
         self.assertRegex(done.stdout, r"a +1 +417.0 \(1.0-2.0\)")
         self.assertEqual(self.arguments_of("memory")[2:], ["--quick"])
         for arguments in (["--json", self.path("kept")], [f"--json={self.path('kept')}"]):
