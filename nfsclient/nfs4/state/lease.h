@@ -121,7 +121,7 @@ class Lease {
   uint64_t files_open_ = 0;
   bool has_left_ = false;
   bool stopped_ = false;
-  // Written under mutex_. Relaxed: who reads it late asks the server, or reads it in time.
+  // Written under mutex_, read without it: a reader that comes too early asks the server once more.
   std::atomic<Clock::duration> valid_until_{Clock::duration::max()};
 };
 

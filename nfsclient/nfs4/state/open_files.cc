@@ -25,6 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Limit of the time for closes and lock-owners that were given up, in one recovery.
+constexpr std::chrono::seconds kRestMax{10};
 // Limit of recoveries by one operation.
 constexpr int kRecoveriesMax = 4;
 // A state id lost sooner after its reopening is reopened only after a pause.
@@ -256,8 +258,10 @@ Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) 
   if (ConcernsClient(recovery.state_error)) return recovery;
   recovery = ReopenAll(client, budget);
   if (ConcernsClient(recovery.state_error)) return recovery;
-  recovery.has_left |= SettleLocks(budget);
-  recovery.has_left |= CloseLeft(budget);
+  // Threads that hold a file or a lock-owner may wait for the server, with calls of their own.
+  Budget brief = rpc::Retry::BudgetUntil(std::min(budget.deadline(), Clock::now() + kRestMax));
+  recovery.has_left |= SettleLocks(brief);
+  recovery.has_left |= CloseLeft(brief);
   recovery.has_left |= owners_.HasUnsettled();
   return recovery;
 }
