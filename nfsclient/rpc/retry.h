@@ -6,8 +6,8 @@
 // waited for; on a hard mount never. A call whose connection ended is sent again at once and not
 // counted: the connection backs off. It always has the same xid. Version 3 sends it a second time
 // over the same connection if that brought other replies meanwhile; version 4 must not (RFC 7530
-// 3.1.1), and waits on as long as that connection brings any. Else the connection is replaced, from
-// the same port: by port and xid a server's duplicate request cache knows the call.
+// 3.1.1), and waits as long once more if that connection brings any. Else the connection is
+// replaced, from the same port: by port and xid a server's duplicate request cache knows the call.
 //
 // A call may outlive the waits for it, which the deadlines of several threads end (Resume()). Its
 // timeo counts while a thread waits: else the reply may lie in the socket. Where the time of a soft
@@ -70,6 +70,7 @@ class Retry {
     friend class Retry;
     bool is_submitted = true;
     bool was_sent = false;  // before the present attempt
+    bool has_waited_on = false;
     std::optional<bool> may_resend_on_connection;
     // Begin and timeout of the present attempt; {}: not waited for yet.
     Clock::time_point began{};
@@ -134,8 +135,8 @@ class Retry {
                      Attempts& attempts) const;
   bool WaitsOn(Connection& connection, const Call& call, const Budget& budget,
                Attempts& attempts) const;
-  void EndIfSilent(Connection& connection, const Call& call, const Budget& budget,
-                   const Attempts& attempts) const;
+  void EndIfDead(Connection& connection, const Call& call, const Budget& budget,
+                 const Attempts& attempts, bool repeated) const;
   bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
   static bool MayRepeat(const Call& call, const Attempts& attempts);
   void NoteResponds(bool responds);
