@@ -134,7 +134,7 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
         }
         if (++budget.timeouts > retrans_) NoteResponds(false);
         if (ResendsOnConnection(connection, call, attempts)) break;
-        EndIfDead(connection, call, budget, attempts, repeated);
+        EndIfDead(connection, call, budget, attempts);
         attempts.may_resend_on_connection.reset();
         break;
       case Outcome::kLost:
@@ -192,10 +192,8 @@ Outcome Retry::AwaitReply(Connection& connection, Call& call, const Budget& budg
 bool Retry::WaitsOn(Connection& connection, const Call& call, const Budget& budget,
                     Attempts& attempts) const {
   if (resends_on_connection_ || attempts.waited < attempts.timeout) return false;
-  // A server may drop a repetition while it executes the first (nfsd_cache_lookup()): the reply
-  // goes to the connection that has ended, so that a third is needed.
-  if (attempts.was_sent) return false;
-  // nfs-ganesha leaves a call unanswered now and then, and goes on with the others (4.3).
+  // nfs-ganesha leaves a call unanswered now and then, and goes on with the others (4.3); knfsd a
+  // repetition, while it executes the first (nfsd_cache_lookup()).
   if (attempts.has_waited_on) return false;
   if (OutOfTime(budget) || CallDeadline::HasPassed()) return false;
   if (!connection.HasReceivedSince(call, attempts.began)) return false;
@@ -204,13 +202,11 @@ bool Retry::WaitsOn(Connection& connection, const Call& call, const Budget& budg
   return true;
 }
 
-// Ends a connection that is dead, for all that a call tells that had enough time. `repeated`: it
-// was sent before the present attempt.
+// Ends a connection that is dead, for all that a call tells that had enough time.
 void Retry::EndIfDead(Connection& connection, const Call& call, const Budget& budget,
-                      const Attempts& attempts, bool repeated) const {
+                      const Attempts& attempts) const {
   if (attempts.waited < std::min(timeo_, budget.attempt_max)) return;
-  const bool may_be_slow = !resends_on_connection_ && !repeated && !attempts.has_waited_on;
-  if (may_be_slow) {
+  if (!resends_on_connection_ && !attempts.has_waited_on) {
     connection.AbortIfSilent(call, attempts.began);
   } else if (attempts.was_sent) {
     connection.Abort(call);

@@ -136,7 +136,7 @@ class Retry {
   bool WaitsOn(Connection& connection, const Call& call, const Budget& budget,
                Attempts& attempts) const;
   void EndIfDead(Connection& connection, const Call& call, const Budget& budget,
-                 const Attempts& attempts, bool repeated) const;
+                 const Attempts& attempts) const;
   bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
   static bool MayRepeat(const Call& call, const Attempts& attempts);
   void NoteResponds(bool responds);

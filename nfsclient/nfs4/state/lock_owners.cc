@@ -166,7 +166,9 @@ std::errc LockOwners::Restore(LockOwner& owner, const Opener& opener, Budget& bu
     owner.unanswered.reset();
     if (answer.error != kOk) return answer.error;
     if (answer.status == NFS4_OK) continue;
-    if (StateErrorOf(answer.status) == StateError::kWait) break;
+    const StateError state_error = StateErrorOf(answer.status);
+    // Done later, or no more, as Reclaim() goes by what its caller knows to hold.
+    if (state_error == StateError::kWait || state_error == StateError::kServerRestart) break;
     // Another owner has taken what was weakened.
     owner.ranges = *owner.restores;
     Lose(owner);

@@ -330,13 +330,16 @@ bool OpenFiles::ReleaseLocksOf(File& file, Budget& budget) {
   return are_settled;
 }
 
-// Unlocks all that the lock-owner has. Returns false if that is not settled yet.
+// Unlocks all that the lock-owner has, as far as the server lets it. Returns false if that is not
+// settled yet.
 bool OpenFiles::UnlockAll(LockOwner& owner, const LockOwners::Opener& opener, Budget& budget) {
-  if (lock_owners_.Settle(owner, opener, budget) != kOk || !owner.is_settled()) return false;
+  const std::errc error = lock_owners_.Settle(owner, opener, budget);
+  if (error != kOk) return !IsUnanswered(error);
+  if (!owner.is_settled()) return false;
   if (!owner.known || owner.ranges.empty()) return true;
   const LockOwners::Answer answer =
       lock_owners_.Send(owner, {LockCall::Kind::kUnlock, {}}, opener, budget);
-  return answer.error == kOk && StateErrorOf(answer.status) != StateError::kWait;
+  return !IsUnanswered(answer.error) && StateErrorOf(answer.status) != StateError::kWait;
 }
 
 }  // namespace nfswalk::protocol

@@ -36,12 +36,6 @@ StateError RestartOf(int status) {
   return state_error == StateError::kServerRestart ? state_error : StateError::kNone;
 }
 
-// Returns whether a call that ended in `error` may have been executed, and its reply may come yet.
-bool IsUnanswered(std::errc error) {
-  return error == std::errc::timed_out || error == std::errc::operation_canceled ||
-         error == std::errc::not_enough_memory;
-}
-
 }  // namespace
 
 void OpenOwner::Executed(int nfsstat4) {

@@ -5,6 +5,7 @@
 #define NFSWALK_NFSCLIENT_NFS4_STATE_STATE_ERROR_H_
 
 #include <cstdint>
+#include <system_error>
 
 namespace nfswalk::protocol {
 
@@ -22,6 +23,12 @@ StateError StateErrorOf(int nfsstat4);
 // Returns whether the client id itself is gone.
 constexpr bool ConcernsClient(StateError state_error) {
   return state_error == StateError::kLeaseExpired || state_error == StateError::kServerRestart;
+}
+
+// Returns whether a call that ended in `error` may have been executed, and its reply may come yet.
+constexpr bool IsUnanswered(std::errc error) {
+  return error == std::errc::timed_out || error == std::errc::operation_canceled ||
+         error == std::errc::not_enough_memory;
 }
 
 // Returns whether an OPEN, OPEN_CONFIRM or CLOSE executed with `nfsstat4` advances the open-owner's

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <semaphore>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -132,13 +134,19 @@ TEST_F(RetryTest, AnOverdueCallOfVersion4WaitsOnceMoreIfItsConnectionBringsOther
   EXPECT_EQ(connection_->connections_opened(), 1u);
 }
 
-// As nfs-ganesha leaves one now and then.
-TEST_F(RetryTest, AnUnansweredCallOfVersion4IsRepeatedThoughOthersAreAnswered) {
+struct Unanswered {
+  std::string name;
+  std::vector<FakeAnswer> first;  // answers to a call; the next one is a reply
+};
+class UnansweredCall : public RetryTest, public testing::WithParamInterface<Unanswered> {};
+
+TEST_P(UnansweredCall, IsRepeatedByVersion4OverAnotherConnectionThoughOthersAreAnswered) {
+  const std::vector<FakeAnswer>& first = GetParam().first;
   std::vector<int> connections;  // that brought the call
   server_.emplace(OnNfsCall([&](const FakeCall& call) {
     if (TagOf(call) != 1) return kNoEntry;
     connections.push_back(call.connection);
-    return connections.size() == 1 ? kSilence : kNoEntry;
+    return connections.size() <= first.size() ? first[connections.size() - 1] : kNoEntry;
   }));
   protocol::TransportOptions options = kHard;
   options.timeo_ds = 2;
@@ -155,31 +163,17 @@ TEST_F(RetryTest, AnUnansweredCallOfVersion4IsRepeatedThoughOthersAreAnswered) {
   others.request_stop();
   others.join();
   server_.reset();
-  EXPECT_EQ(connections, (std::vector{1, 2}));
+  std::vector<int> expected(first.size() + 1);
+  std::iota(expected.begin(), expected.end(), 1);
+  EXPECT_EQ(connections, expected);
 }
 
-// As knfsd does while it executes the first, whose reply goes to the connection that has ended.
-TEST_F(RetryTest, ADroppedRepetitionOfVersion4IsRepeatedThoughOthersAreAnswered) {
-  int transmissions = 0;
-  server_.emplace(OnNfsCall([&](const FakeCall& call) {
-    if (TagOf(call) != 1) return kNoEntry;
-    ++transmissions;
-    if (transmissions == 1) return kHangUp;
-    return transmissions == 2 ? kSilence : kNoEntry;
-  }));
-  protocol::TransportOptions options = kHard;
-  options.timeo_ds = 2;
-  connection_ = OpenConnection(server_->port(), std::chrono::seconds{10});
-  retry_.emplace(options, 4);
-  budget_ = retry_->NewBudget();
-  std::jthread others([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      TaggedCall call(2);
-      (void)connection_->Execute(call);
-    }
-  });
-  EXPECT_EQ(Send().error, std::errc{});
-}
+// As nfs-ganesha does now and then, and as knfsd does with a repetition while it executes the
+// first, whose reply goes to the connection that has ended.
+INSTANTIATE_TEST_SUITE_P(All, UnansweredCall,
+                         testing::Values(Unanswered{"First", {kSilence}},
+                                         Unanswered{"Repetition", {kHangUp, kSilence}}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(RetryTest, AnOverdueCallOfVersion4ReplacesAConnectionThatBringsNothing) {
   std::vector<int> connections;  // that brought the call

@@ -204,6 +204,24 @@ TEST_F(GivenUpTest, ALockThatExtendsAnotherIsUndone) {
   EXPECT_EQ(Lock(kYou, {0, 4}), std::errc::resource_unavailable_try_again);
 }
 
+// What was held before can be reclaimed.
+TEST_F(GivenUpTest, ALockThatIsUndoneWhileTheServerRestartsLosesNone) {
+  kept_.reset();
+  server_.set_lease_seconds(1);
+  Connect({.hard = false, .timeo_ds = 5, .retrans = 0});
+  kept_ = OpenFile();
+  ASSERT_EQ(Lock(kMe, {0, 4}), kOk);
+  server_.Before(OP_LOCKU, [&] { server_.Restart(true); });
+  server_.Inject(OP_LOCK, {Kind::kSilence});
+  EXPECT_EQ(Lock(kMe, {0, 9}), std::errc::timed_out);
+  server_.AwaitCalls(OP_LOCKU, 1);
+  AwaitHolders(1);
+  server_.EndGrace();
+  EXPECT_EQ(Lock(kYou, {0, 4}), std::errc::resource_unavailable_try_again);
+  EXPECT_EQ(Lock(kYou, {5, 9}), kOk);
+  EXPECT_FALSE(OpenFiles::HasLostLocks(kept_.get()));
+}
+
 TEST_F(GivenUpTest, AnUnlockThatIsDelayedIsMadeAgain) {
   server_.Inject(OP_LOCK, {Kind::kSilence});
   EXPECT_EQ(Lock(kMe, {0, 9}), std::errc::timed_out);
