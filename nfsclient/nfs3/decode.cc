@@ -72,6 +72,14 @@ void Get(XdrReader& in, OptionalAttributes& attributes) {
   if (in.Bool()) Get(in, attributes.emplace());
 }
 
+// Leaves out the attributes of a file that would be in another file system than its directory, as
+// only a directory can be (ATTR-21): nfs-ganesha 4.3 sends fsid 0, and the verifier for times, of a
+// file that an EXCLUSIVE CREATE is making.
+void LeaveOutForeign(OptionalAttributes& object, const OptionalAttributes& directory) {
+  if (!object || !directory || object->type == FileType::kDirectory) return;
+  if (object->fsid != directory->fsid) object.reset();
+}
+
 void SkipAttributes(XdrReader& in) {
   if (in.Bool()) in.Skip(kAttributesBytes);
 }
@@ -144,6 +152,7 @@ void GetListing(XdrReader& in, bool plus, ReadDirPosition requested, ReadDirRepl
   Get(in, reply.directory);
   reply.verifier = GetVerifier(in);
   GetEntries(in, plus, reply.entries);
+  for (DirectoryEntry& entry : reply.entries) LeaveOutForeign(entry.attributes, reply.directory);
   reply.eof = in.Bool();
   const bool moved = !reply.entries.empty() && reply.entries.back().cookie != requested.cookie;
   if (!moved && !reply.eof) in.Fail();
@@ -164,6 +173,7 @@ void DecodeReply(XdrReader& in, LookupReply& reply) {
     Get(in, reply.handle);
     Get(in, reply.attributes);
     Get(in, reply.directory);
+    LeaveOutForeign(reply.attributes, reply.directory);
   };
   DecodeUnion(in, reply, success, [&] { Get(in, reply.directory); });
 }
@@ -242,6 +252,7 @@ void DecodeReply(XdrReader& in, CreateReply& reply) {
     Get(in, reply.handle);
     Get(in, reply.attributes);
     Get(in, reply.directory);
+    LeaveOutForeign(reply.attributes, reply.directory.after);
   };
   DecodeUnion(in, reply, success, [&] { Get(in, reply.directory); });
 }

@@ -363,6 +363,25 @@ TEST(DecodeReadDir, AllocatesForEntriesThatTheReplyCanHold) {
   EXPECT_LE(allocated(lies, true), lies.str().size() / 36 + 10);
 }
 
+// ATTR-21.
+TEST(DecodeReadDir, LeavesOutAttributesOfAFileThatWouldBeInAnotherFileSystem) {
+  const auto entry = [](const std::string& name, uint32_t type, uint64_t fsid) {
+    return Entry(name, name[0])
+        .U32(1)
+        .Raw(WireAttributes{.type = type, .fsid = fsid}.xdr())
+        .Raw(PostOpHandle());
+  };
+  const auto file = Xdr().Raw(entry("a", NF3REG, 0)).Raw(entry("b", NF3REG, WireAttributes().fsid));
+  const auto others = Xdr().Raw(entry("c", NF3DIR, 0)).Raw(entry("d", NF3LNK, 0));
+  const ReadDirReply reply = DecodedListing(Xdr(file).Raw(others), true);
+  ASSERT_EQ(reply.entries.size(), 4u);
+  EXPECT_FALSE(reply.entries[0].attributes);
+  EXPECT_TRUE(reply.entries[0].handle) << "the name is good";
+  EXPECT_TRUE(reply.entries[1].attributes);
+  EXPECT_TRUE(reply.entries[2].attributes) << "a file system may be mounted on it";
+  EXPECT_FALSE(reply.entries[3].attributes);
+}
+
 TEST(DecodeReadDir, RemovedDirectoryIsESTALE) {
   const Xdr gone = Xdr().U32(NFS3ERR_NOENT).Raw(PostOp(NF3DIR));
   for (const bool plus : {false, true}) {
