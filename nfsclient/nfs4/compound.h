@@ -1,8 +1,8 @@
-// compound: encodes one COMPOUND (RFC 7530 15.2), sends it and reads its results.
+// compound: encodes one COMPOUND (RFC 7530 15.2, RFC 8881 16.2), sends it and reads its results.
 //
-// A Compound borrows names, texts and data, and copies handles and attributes. What it borrows must
-// live until the call has returned, since it may be sent more than once. Operations work on the
-// current file handle (RFC 7530 16).
+// A Compound copies all but the data of a WRITE, which must live until the call has returned, since
+// it may be sent more than once. Operations work on the current file handle (RFC 7530 16). The tag,
+// the minor version and, in a session, SEQUENCE are the connection's (rpc/session_slots.h).
 //
 // Thread safety: none of the classes; the functions: distinct compounds.
 #ifndef NFSWALK_NFSCLIENT_NFS4_COMPOUND_H_
@@ -11,25 +11,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <forward_list>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "nfsclient/nfs4/owner_names.h"
+#include "nfsclient/nfs4/session_arguments.h"
 #include "nfsclient/nfs4/state_id.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/rpc/caller.h"
 #include "nfsclient/rpc/request.h"
 #include "nfsclient/rpc/xdr_reader.h"
+#include "nfsclient/rpc/xdr_writer.h"
 #include "sunrpc_auth/credential.h"
-
-struct fattr4;
-struct nfs_argop4;
 
 namespace nfswalk::protocol {
 
@@ -37,11 +32,6 @@ class Compound {
  public:
   // Limit for paths, each of whose names is an operation.
   static constexpr size_t kEncodedBytesMax = 64 * 1024;
-
-  Compound();
-  ~Compound();
-  Compound(const Compound&) = delete;
-  Compound& operator=(const Compound&) = delete;
 
   Compound& PutRoot();
   Compound& PutHandle(const FileHandle& handle);
@@ -87,9 +77,20 @@ class Compound {
   // must live until they are added.
   Compound& SendOwnersAsNames(const OwnerNames& names);
 
+  // Client ids of version 4.0.
   Compound& SetClientId(uint64_t verifier, std::string_view id);
   Compound& ConfirmClientId(uint64_t client_id, uint64_t verifier);
   Compound& Renew(uint64_t client_id);
+  // Client ids and sessions of later minor versions.
+  Compound& ExchangeId(uint64_t verifier, std::string_view id);
+  Compound& CreateSession(const SessionArguments& arguments);
+  Compound& CompleteReclaim();
+  Compound& DestroySession(const SessionId& session);
+  Compound& DestroyClientId(uint64_t client_id);
+  Compound& FreeState(const StateId& state);
+  // Nothing but SEQUENCE, if nothing is added; fails where there is no session.
+  Compound& OfSession();
+
   Compound& Open(const OpenArguments& arguments);
   Compound& ConfirmOpen(const StateId& state, uint32_t sequence);
   Compound& Close(const StateId& state, uint32_t sequence);
@@ -100,38 +101,38 @@ class Compound {
   Compound& Unlock(const StateId& state, uint32_t sequence, ByteRange range);
   Compound& ReleaseLockOwner(uint64_t client_id, std::string_view owner);
 
-  size_t operations() const;
+  size_t operations() const { return operations_; }
   // Returns the size of the encoded operations, without WRITE's data.
-  size_t encoded_bytes() const { return encoded_bytes_; }
+  size_t encoded_bytes() const { return writer_.size(); }
   // Returns the size of Lookup(name), GetHandle(), GetAttributes() and Access().
   static size_t EncodedBytesOfStep(std::string_view name);
 
-  // Encodes the call. The request borrows from this object and from what it borrows, until the next
-  // Encode().
-  rpc::Request Encode();
+  // Returns the call, which borrows from this object and from what it borrows, until the next
+  // operation is added.
+  rpc::Request Encode() const;
 
  private:
-  // Adds an operation. `argument_bytes`: encoded size of its arguments, as far as known.
-  nfs_argop4& Add(int operation, size_t argument_bytes);
-  fattr4 EncodeAttributes(const SetAttributes& attributes);
+  // Begins an operation (OP_*). Returns where its arguments go.
+  rpc::XdrWriter& Add(int operation);
+  void AddAttributes(const SetAttributes& attributes);
+  void AddState(const StateId& state);
 
-  std::vector<nfs_argop4> operations_;
-  // Storage that the operations point to.
-  std::forward_list<std::string> bytes_;
-  std::forward_list<std::array<uint32_t, 2>> masks_;
+  rpc::XdrWriter writer_;
+  uint32_t operations_ = 0;
   // WRITE's data: not encoded, sent from where it lies.
   std::span<const std::byte> data_;
-  std::span<std::byte> read_into_;    // of READ
-  size_t operations_after_data_ = 0;  // index of the one behind WRITE; 0: there is none
-  size_t encoded_bytes_ = 0;
-  size_t results_bytes_max_ = 64;
+  size_t data_at_bytes_ = 0;        // 0: there is no WRITE
+  std::span<std::byte> read_into_;  // of READ
+  size_t results_bytes_max_ = 128;
   int counts_as_ = 0;  // see OperationRank()
-  std::optional<rpc::XdrBuffer> encoded_;
+  rpc::InSession in_session_ = rpc::InSession::kYes;
+  bool is_cached_ = false;
   const OwnerNames* names_ = nullptr;
 };
 
 // Reads the results in the order of the operations, until the first that failed: nothing follows
-// it, and its body is left.
+// it, and its body is left. Where the call was sent in a session, SEQUENCE is read already; if that
+// failed, nothing was executed, and the error is kJukebox where the call is to be sent again.
 class CompoundReader {
  public:
   // `results` (COMPOUND4res) must outlive it.

@@ -117,19 +117,40 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
   if (auto seen = (*caller)->Ping("NFS version 4", server.host, deadline); !seen) {
     return std::unexpected(seen.error());
   }
-  const auto root = FindExport(**caller, server, deadline);
-  if (!root) return std::unexpected(root.error());
-  return std::unique_ptr<Protocol>(new Nfs4(*root, std::move(*caller), deadline));
+  (*caller)->SetMinorVersion(server.minor_version);
+  std::unique_ptr<Nfs4> connected(new Nfs4(std::move(*caller), deadline));
+  if (auto begun = connected->Begin(server); !begun) return std::unexpected(begun.error());
+  return connected;
 }
 
-Nfs4::Nfs4(const FileHandle& root, std::unique_ptr<rpc::Caller> caller,
-           Clock::time_point mount_deadline)
-    : root_(root),
-      caller_(std::move(caller)),
+// Begins the session, where the version has any, and finds the export.
+std::expected<void, ConnectError> Nfs4::Begin(const ServerAddress& server) {
+  if (server.minor_version != 0) {
+    Budget budget = rpc::Retry::BudgetUntil(mount_deadline_);
+    const std::errc error = open_files_->Establish(budget);
+    if (error != kOk) {
+      return std::unexpected(Refused(error, server.host + ": no session of NFS version 4." +
+                                                std::to_string(server.minor_version) + ": " +
+                                                std::make_error_code(error).message()));
+    }
+    operations_limit_.Set(open_files_->limits().operations_max);
+  }
+  const auto root = FindExport(*caller_, server, mount_deadline_);
+  if (!root) return std::unexpected(root.error());
+  root_ = *root;
+  return {};
+}
+
+Nfs4::Nfs4(std::unique_ptr<rpc::Caller> caller, Clock::time_point mount_deadline)
+    : caller_(std::move(caller)),
       mount_deadline_(mount_deadline),
       open_files_(std::make_shared<OpenFiles>(*caller_, owners_)) {}
 
 Nfs4::~Nfs4() {
+  // A server that does not answer forgets the client with its lease.
+  constexpr std::chrono::seconds kDiscardMax{1};
+  Budget budget = rpc::Retry::BudgetUntil(Clock::now() + kDiscardMax);
+  open_files_->Discard(budget);
   Shutdown();
   open_files_->EndLease();
 }

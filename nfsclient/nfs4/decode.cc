@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/nfs4/operation_names.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/internal_errors.h"
 
@@ -51,6 +52,20 @@ StateId ReadState(rpc::XdrReader& body) {
   return state;
 }
 
+ChannelAttributes ReadChannel(rpc::XdrReader& body) {
+  ChannelAttributes channel;
+  (void)body.U32();  // ca_headerpadsize
+  channel.request_bytes_max = body.U32();
+  channel.response_bytes_max = body.U32();
+  channel.cached_bytes_max = body.U32();
+  channel.operations_max = body.U32();
+  channel.slots = body.U32();
+  const uint32_t rdma_values = body.U32();
+  if (rdma_values > 1) body.Fail();
+  body.Skip(rdma_values * sizeof(uint32_t));
+  return channel;
+}
+
 // READDIR returns neither "." nor ".." (RFC 7530 16.24).
 bool IsEntryName(std::string_view name) {
   return CheckName(name) == std::errc{} && name != "." && name != "..";
@@ -74,10 +89,22 @@ bool ReadEntry(rpc::XdrReader& body, const OwnerNames& owners, OwnerWait& wait,
   return true;
 }
 
+// OPEN_DELEGATE_NONE_EXT, WND4_CONTENTION and WND4_RESOURCE (RFC 8881 18.16).
+constexpr uint32_t kDelegateNoneExt = 3;
+constexpr uint32_t kWhyContention = 1;
+constexpr uint32_t kWhyResource = 2;
+constexpr uint32_t kWhyMax = 8;  // WND4_IS_DIR
+
 // Takes the state id of an open_delegation4 (RFC 7530 16.16), to return it: none is asked for.
 bool ReadDelegation(rpc::XdrReader& body, std::optional<StateId>& delegation) {
   const uint32_t type = body.U32();
   if (type == OPEN_DELEGATE_NONE) return true;
+  if (type == kDelegateNoneExt) {
+    const uint32_t why = body.U32();
+    if (why > kWhyMax) return false;
+    if (why == kWhyContention || why == kWhyResource) (void)body.Bool();
+    return true;
+  }
   if (type != OPEN_DELEGATE_READ && type != OPEN_DELEGATE_WRITE) return false;
   delegation = ReadState(body);
   (void)body.Bool();  // recall
@@ -266,6 +293,45 @@ bool TakeClientId(CompoundReader& reader, ClientIdGrant& grant) {
   const uint64_t verifier = ReadVerifier(reader.body());
   if (!reader.TakeBody(true)) return false;
   grant = {client_id, verifier};
+  return true;
+}
+
+bool TakeExchange(CompoundReader& reader, ExchangeGrant& grant) {
+  if (!reader.Next(kOpExchangeId)) return false;
+  constexpr uint32_t kConfirmed = 0x80000000;  // EXCHGID4_FLAG_CONFIRMED_R
+  constexpr uint32_t kNoStateProtection = 0;
+  rpc::XdrReader& body = reader.body();
+  ExchangeGrant taken;
+  taken.client_id = body.U64();
+  taken.sequence = body.U32();
+  taken.is_confirmed = (body.U32() & kConfirmed) != 0;
+  const bool is_protected = body.U32() != kNoStateProtection;  // it was not asked for
+  (void)body.U64();                                            // server owner
+  (void)body.Bytes(kOpaqueBytesMax);
+  (void)body.Bytes(kOpaqueBytesMax);  // server scope
+  const uint32_t implementations = body.U32();
+  for (uint32_t i = 0; i < implementations && body.good(); ++i) {
+    (void)body.Bytes(kOpaqueBytesMax);  // domain, name, date
+    (void)body.Bytes(kOpaqueBytesMax);
+    body.Skip(sizeof(uint64_t) + sizeof(uint32_t));
+  }
+  if (!reader.TakeBody(!is_protected && implementations <= 1)) return false;
+  grant = taken;
+  return true;
+}
+
+bool TakeSession(CompoundReader& reader, SessionGrant& grant) {
+  if (!reader.Next(kOpCreateSession)) return false;
+  rpc::XdrReader& body = reader.body();
+  SessionGrant taken;
+  const std::string_view id = body.Opaque(taken.id.size());
+  std::copy(id.begin(), id.end(), taken.id.begin());
+  (void)body.U32();  // sequence
+  (void)body.U32();  // flags
+  taken.fore = ReadChannel(body);
+  (void)ReadChannel(body);  // back channel
+  if (!reader.TakeBody(true)) return false;
+  grant = taken;
   return true;
 }
 

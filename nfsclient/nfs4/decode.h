@@ -92,6 +92,8 @@ struct ClientIdGrant {
   uint64_t verifier = 0;
 };
 bool TakeClientId(CompoundReader& reader, ClientIdGrant& grant);
+bool TakeExchange(CompoundReader& reader, ExchangeGrant& grant);
+bool TakeSession(CompoundReader& reader, SessionGrant& grant);
 struct OpenGrant {
   StateId state;
   ChangeInfo directory;

@@ -14,6 +14,21 @@
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {
+namespace {
+
+// The rest of a message that has the data of a READ, a WRITE or a READDIR.
+constexpr uint32_t kMessageMarginBytes = 4096;
+
+void FitMessages(const CompoundLimits& session, ServerLimits& limits) {
+  const uint32_t in = session.response_bytes_max - kMessageMarginBytes;
+  const uint32_t out = session.request_bytes_max - kMessageMarginBytes;
+  limits.read_bytes_max = std::min(limits.read_bytes_max, in);
+  limits.write_bytes_max = std::min(limits.write_bytes_max, out);
+  limits.readdir_bytes_max = std::min(Nfs4::kReadDirBytes, in);
+}
+
+}  // namespace
+
 RootReply Nfs4::GetRoot(const Credential& credential) {
   Compound compound;
   compound.PutHandle(root_).GetAttributes().GetLimits();
@@ -27,7 +42,7 @@ RootReply Nfs4::GetRoot(const Credential& credential) {
         reply.error = reader.error();
         reply.handle = root_;
         reply.limits = decoded.limits;
-        reply.limits.readdir_bytes_max = kReadDirBytes;
+        FitMessages(open_files_->limits(), reply.limits);
       });
 }
 

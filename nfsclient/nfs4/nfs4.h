@@ -1,4 +1,5 @@
-// nfs4: an export of an NFSv4.0 server (RFC 7530), over TCP with AUTH_SYS or AUTH_NONE.
+// nfs4: an export of a server of NFSv4.0 (RFC 7530), 4.1 (RFC 8881) or 4.2 (RFC 7862), over TCP
+// with AUTH_SYS or AUTH_NONE.
 //
 // Calls: protocol.h; each is one COMPOUND. Retries and timeouts: rpc/retry.h. Connections:
 // rpc/connection.h. Lost replies: lost_reply.h. Open files and the lease: state/open_files.h.
@@ -126,8 +127,8 @@ class Nfs4 final : public Protocol {
  private:
   using Budget = rpc::Caller::Budget;
 
-  Nfs4(const FileHandle& root, std::unique_ptr<rpc::Caller> caller,
-       CallDeadline::Clock::time_point mount_deadline);
+  Nfs4(std::unique_ptr<rpc::Caller> caller, CallDeadline::Clock::time_point mount_deadline);
+  std::expected<void, ConnectError> Begin(const ServerAddress& server);
 
   // Sends an idempotent COMPOUND. `decode` as in compound.h.
   template <typename Reply, typename Decode>
@@ -169,7 +170,7 @@ class Nfs4 final : public Protocol {
   RemoveReply RemoveObject(bool is_directory, const FileHandle& directory, std::string_view name,
                            const std::optional<KnownObject>& known, const Credential& credential);
 
-  const FileHandle root_;
+  FileHandle root_;  // set by Begin()
   const std::unique_ptr<rpc::Caller> caller_;
   const CallDeadline::Clock::time_point mount_deadline_;
   const OwnerNames owners_;

@@ -1,4 +1,5 @@
-// operation_names: the operations of version 4.0 (RFC 7530 16), for reports.
+// operation_names: the operations of version 4 (RFC 7530 16, RFC 8881 18, RFC 7862 15, RFC
+// 8276 8.4), for reports; the numbers of those that libnfs does not name.
 //
 // Thread safety: pure functions.
 #ifndef NFSWALK_NFSCLIENT_NFS4_OPERATION_NAMES_H_
@@ -8,6 +9,13 @@
 #include <string_view>
 
 namespace nfswalk::protocol {
+
+inline constexpr int kOpExchangeId = 42;
+inline constexpr int kOpCreateSession = 43;
+inline constexpr int kOpDestroySession = 44;
+inline constexpr int kOpFreeStateId = 45;
+inline constexpr int kOpDestroyClientId = 57;
+inline constexpr int kOpReclaimComplete = 58;
 
 // By number.
 std::span<const std::string_view> OperationNames();

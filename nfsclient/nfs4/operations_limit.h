@@ -1,5 +1,5 @@
 // operations_limit: estimates how many operations a server accepts in one COMPOUND, from what it
-// refuses (NFS4ERR_RESOURCE; version 4.0 has no attribute for it).
+// refuses (NFS4ERR_RESOURCE; version 4.0 has no attribute for it), or from what a session allows.
 //
 // Thread safety: all functions. Concurrent Record() calls may lower the estimate more than needed.
 #ifndef NFSWALK_NFSCLIENT_NFS4_OPERATIONS_LIMIT_H_
@@ -25,6 +25,13 @@ class OperationsLimit {
     if (refused_ == kNone) return kNone;
     if (refused_ - accepted_ <= kPrecision) return accepted_;
     return accepted_ + (refused_ - accepted_) / 2;
+  }
+
+  // Takes it from a server that says it: that many are accepted, and no more.
+  void Set(size_t operations) {
+    std::lock_guard guard(mutex_);
+    accepted_ = std::max(kMin, operations);
+    refused_ = accepted_ + 1;
   }
 
   // Records whether the server refused a COMPOUND of that many operations.

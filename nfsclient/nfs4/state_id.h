@@ -35,6 +35,7 @@ struct OpenArguments {
   SetAttributes attributes = {};    // kUnchecked, kGuarded
   uint64_t exclusive_verifier = 0;  // kExclusive
   std::string_view name;
+  bool refuses_delegation = false;  // as can be said from version 4.1 on
   bool reclaim = false;  // CLAIM_PREVIOUS after a restart of the server; `name` is not used
 };
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "nfsclient/rpc/internal_errors.h"
+#include "nfsclient/rpc/session_slots.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -63,11 +64,19 @@ constexpr Row kRows[] = {
     {10044, EOPNOTSUPP},       // OP_ILLEGAL
     {10045, EDEADLK},          // DEADLOCK
     {10046, EBUSY},            // FILE_OPEN
+    // RFC 8881 15.1.
+    {10065, EREMOTEIO},  // REQ_TOO_BIG
+    {10066, EREMOTEIO},  // REP_TOO_BIG
+    {10067, EREMOTEIO},  // REP_TOO_BIG_TO_CACHE
+    {10070, EREMOTEIO},  // TOO_MANY_OPS
+    {10074, EBUSY},      // CLIENTID_BUSY
+    {10083, EINVAL},     // WRONG_TYPE
 };
 
 }  // namespace
 
 std::errc ErrnoOfStatus4(int nfsstat4) {
+  if (rpc::IsSequenceError(static_cast<uint32_t>(nfsstat4))) return kJukebox;
   for (const Row& row : kRows) {
     if (row.status == nfsstat4) return std::errc{row.error_number};
   }

@@ -18,6 +18,7 @@ struct ServerAddress {
   uint16_t nfs_port = 0;    // 0: from the portmapper; version 4: 2049
   uint16_t mount_port = 0;  // 0: from the portmapper; version 4: unused
   int version = 3;
+  uint32_t minor_version = 0;  // of version 4: 0 to 2
 };
 
 // Names and meanings as in nfs(5).

@@ -16,10 +16,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "nfsclient/rpc/reply_buffer.h"
 #include "nfsclient/rpc/request.h"
+#include "nfsclient/rpc/session_slots.h"
 #include "nfsclient/rpc/xdr_reader.h"
 #include "sunrpc_auth/auth_body.h"
 
@@ -73,6 +75,9 @@ class Call {
   // Valid after its end.
   bool was_sent() const { return was_sent_; }
   RejectReason reject_reason() const { return reject_reason_; }
+  // An earlier transmission was in a session that has ended: no reply tells whether it was
+  // executed.
+  bool outlived_session() const { return outlived_session_; }
   // errno of the failed connect(2). Valid after kUnreachable.
   int connect_errno() const { return connect_errno_; }
   // The results of the procedure. Valid after kReplied, until the call is destroyed or submitted.
@@ -95,8 +100,9 @@ class Call {
   static constexpr uint32_t kDone = 2;
 
   // Message type, RPC version, program, version, procedure, credential and verifier at their
-  // longest, behind record mark and xid.
-  static constexpr size_t kHeaderBytesMax = 4 + 4 + 5 * 4 + 8 + sunrpc_auth::kAuthBodyBytesMax + 8;
+  // longest, behind record mark and xid; the head of a COMPOUND.
+  static constexpr size_t kHeaderBytesMax =
+      4 + 4 + 5 * 4 + 8 + sunrpc_auth::kAuthBodyBytesMax + 8 + kCompoundHeadBytesMax;
 
   // All below: guarded by the connection's mutex until it is done.
   boost::intrusive::list_member_hook<> transmission_hook_;
@@ -122,6 +128,9 @@ class Call {
   size_t placed_bytes_ = 0;
   size_t header_bytes_ = 0;
   std::array<std::byte, kHeaderBytesMax> header_;
+  std::optional<SessionSlots::Taken> slot_;  // from its first transmission to its reply, or its end
+  bool slot_was_sent_ = false;
+  bool outlived_session_ = false;
   std::atomic<uint32_t> wake_{kAsleep};
 };
 

@@ -38,6 +38,7 @@ std::expected<std::unique_ptr<Caller>, std::errc> Caller::Open(
     if (!connection) return std::unexpected(connection.error());
     caller->connections_.push_back(std::move(*connection));
   }
+  caller->connections_used_.store(connections);
   return caller;
 }
 
@@ -93,16 +94,35 @@ std::optional<std::errc> Caller::Resume(Started& started, Budget& budget) {
 
 // Round robin per thread among those with the least calls; threads start at different ones.
 Connection& Caller::LeastLoaded() {
-  if (connections_.size() == 1) return *connections_.front();
+  const size_t count = connections_used_.load();
+  if (count == 1) return *connections_.front();
   static std::atomic<uint32_t> threads{0};
   thread_local uint32_t turn = threads.fetch_add(1);
-  const size_t first = turn++ % connections_.size();
+  const size_t first = turn++ % count;
   Connection* least = connections_[first].get();
-  for (size_t i = 1; i < connections_.size(); ++i) {
-    Connection* other = connections_[(first + i) % connections_.size()].get();
+  for (size_t i = 1; i < count; ++i) {
+    Connection* other = connections_[(first + i) % count].get();
     if (other->load() < least->load()) least = other;
   }
   return *least;
+}
+
+void Caller::SetMinorVersion(uint32_t minor_version) {
+  minor_version_ = minor_version;
+  for (const auto& connection : connections_) connection->SetMinorVersion(minor_version);
+}
+
+// A connection that has no slot in it any more keeps its calls until a later session has.
+void Caller::UseSession(const std::shared_ptr<const Session>& session) {
+  const size_t count = std::min<size_t>(connections_.size(), session->slots);
+  connections_used_.store(count);
+  for (uint32_t i = 0; i < count; ++i) {
+    connections_[i]->UseSession(session, i, static_cast<uint32_t>(count));
+  }
+}
+
+void Caller::EndSession(uint64_t generation) {
+  for (const auto& connection : connections_) connection->EndSession(generation);
 }
 
 void Caller::FitLease(milliseconds lease) {

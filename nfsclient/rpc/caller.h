@@ -5,6 +5,7 @@
 #ifndef NFSWALK_NFSCLIENT_RPC_CALLER_H_
 #define NFSWALK_NFSCLIENT_RPC_CALLER_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -127,6 +128,12 @@ class Caller {
                                                    const std::string& host,
                                                    Retry::Clock::time_point deadline);
 
+  // As Connection::SetMinorVersion().
+  void SetMinorVersion(uint32_t minor_version);
+  uint32_t minor_version() const { return minor_version_; }
+  // Sends calls in `session` from now on, over as many connections as it has slots.
+  void UseSession(const std::shared_ptr<const Session>& session);
+  void EndSession(uint64_t generation);
   // As Connection::FitLease().
   void FitLease(std::chrono::milliseconds lease);
   void Shutdown();
@@ -157,6 +164,8 @@ class Caller {
       if (sent.error != std::errc{} || sent.withheld) return reply;
       DecodeResults(call, decode, reply);
       if (reply.error != protocol::kJukebox) return reply;
+      const bool must_ask = repeated && call.outlived_session() && may_repeat != nullptr;
+      if (must_ask && !(*may_repeat)()) return reply;
       reply = Reply{};
       reply.error = retry_.PauseForJukebox(budget);
       if (reply.error != std::errc{}) return reply;
@@ -181,6 +190,8 @@ class Caller {
   const std::string machine_name_;
   Retry retry_;
   std::vector<std::unique_ptr<Connection>> connections_;
+  std::atomic<size_t> connections_used_{0};
+  uint32_t minor_version_ = 0;
 };
 
 }  // namespace nfswalk::rpc

@@ -39,6 +39,7 @@ class HeaderWriter {
     if (size != 0) std::memcpy(at_, bytes, size);  // AUTH_NONE has no bytes
     at_ += size;
   }
+  void Skip(size_t bytes) { at_ += bytes; }
   size_t size() const { return static_cast<size_t>(at_ - begin_); }
 
  private:
@@ -81,6 +82,13 @@ void Connection::EncodeHeader(Call& call) {
   header.Opaque(is_sys ? call.auth->bytes.data() : nullptr, is_sys ? call.auth->size : 0);
   header.U32(kAuthNone);  // the verifier
   header.Opaque(nullptr, 0);
+  if (request.operations) {
+    const bool in_session = IsInSession(request);
+    header.Opaque(nullptr, 0);  // the tag
+    header.U32(minor_version_);
+    header.U32(*request.operations + (in_session ? 1 : 0));
+    if (in_session) header.Skip(kSequenceBytes);  // TakeSlot()
+  }
   call.header_bytes_ = header.size();
   const size_t bytes = header.size() - sizeof(uint32_t) + request.arguments.size() +
                        Padded(request.data.size()) + request.tail.size();
@@ -100,14 +108,15 @@ void Connection::Submit(Call& call) {
   // After fork() the child has no driver, and the mutex's owner may not exist in it.
   if (!rcu::InForkedChild()) {
     const Lock lock(mutex_);
-    if (state_ != State::kClosed) {
+    const bool must_fail =
+        call.request_.in_session == InSession::kOrFail && NeedsSlot(call) && !slots_.is_open();
+    if (state_ != State::kClosed && !must_fail) {
       if (call.xid_ == 0) {
         do call.xid_ = next_xid_++;
         while (call.xid_ == 0);
         EncodeHeader(call);
       }
-      call.transmission_ = Call::Transmission::kQueued;
-      queue_.push_back(call);
+      Queue(call);
       if (IsPlaceable(call.request_)) ++placeable_;
       load_.fetch_add(1);
       return;
@@ -115,6 +124,101 @@ void Connection::Submit(Call& call) {
   }
   call.outcome_ = Outcome::kCanceled;
   call.wake_.store(Call::kDone);
+}
+
+bool Connection::IsInSession(const Request& request) const {
+  return minor_version_ != 0 && request.operations && request.in_session != InSession::kNo;
+}
+
+bool Connection::NeedsSlot(const Call& call) const {
+  return IsInSession(call.request_) && !(call.slot_ && slots_.Has(*call.slot_));
+}
+
+// Ahead of the calls that wait for a slot, unless it needs one itself.
+void Connection::Queue(Call& call) {
+  call.transmission_ = Call::Transmission::kQueued;
+  auto at = queue_.end();
+  if (minor_version_ != 0 && !NeedsSlot(call)) {
+    at = std::ranges::find_if(queue_, [this](const Call& other) { return NeedsSlot(other); });
+  }
+  queue_.insert(at, call);
+}
+
+// Gives the call a slot of the present session. Returns false if it has ended instead: it was sent
+// in an earlier one, and must not be executed twice.
+bool Connection::TakeSlot(Call& call) {
+  if (!NeedsSlot(call)) return true;
+  const bool was_sent = std::exchange(call.slot_was_sent_, false);
+  call.outlived_session_ = was_sent;
+  call.slot_.reset();
+  if (was_sent && call.request_.is_cached) {
+    Complete(call, Outcome::kLost);
+    return false;
+  }
+  call.slot_ = slots_.Take(call.xid_);
+  slots_.Encode(
+      *call.slot_, call.request_.is_cached,
+      std::span(call.header_).subspan(call.header_bytes_ - kSequenceBytes, kSequenceBytes));
+  return true;
+}
+
+// Takes what the reply says of the slot.
+void Connection::TakeSequence(Call& call) {
+  const SessionSlots::Taken taken = *std::exchange(call.slot_, std::nullopt);
+  call.slot_was_sent_ = false;
+  XdrReader reply(call.reply_.bytes());
+  reply.Skip(2 * sizeof(uint32_t));  // xid and message type
+  if (ReadReplyHeader(reply) != RejectReason::kNone) {
+    slots_.Leave(taken, false);
+  } else {
+    SkipCompoundHead(reply);
+    slots_.Answer(taken, ReadSequence(reply));
+  }
+  if (slots_.Has(taken)) return;
+  call.outlived_session_ = true;
+  EndThoseThatFail();
+}
+
+// Ends the queued calls that do not wait for a session.
+void Connection::EndThoseThatFail() {
+  if (slots_.is_open()) return;
+  CompleteAll(queue_, [this](const Call& call) {
+    const bool fails = call.request_.in_session == InSession::kOrFail && NeedsSlot(call) &&
+                       call.transmission_ == Call::Transmission::kQueued;
+    return fails ? Outcome::kCanceled : Outcome::kPending;
+  });
+}
+
+void Connection::SetMinorVersion(uint32_t minor_version) {
+  const Lock lock(mutex_);
+  minor_version_ = minor_version;
+}
+
+void Connection::UseSession(std::shared_ptr<const Session> session, uint32_t first,
+                            uint32_t stride) {
+  const Lock lock(mutex_);
+  slots_.Open(std::move(session), first, stride);
+  WakeNextSender();
+}
+
+void Connection::EndSession(uint64_t generation) {
+  const Lock lock(mutex_);
+  slots_.Close(generation);
+  EndThoseThatFail();
+}
+
+bool Connection::Remembers(const Call& call) {
+  const Lock lock(mutex_);
+  return call.slot_ && slots_.Has(*call.slot_);
+}
+
+void Connection::Leave(Call& call) {
+  if (!call.slot_) return;
+  const Lock lock(mutex_);
+  slots_.Leave(*call.slot_, call.slot_was_sent_);
+  call.slot_.reset();
+  EndThoseThatFail();
+  WakeNextSender();
 }
 
 void Connection::SendNow(Call& call) {
@@ -239,6 +343,7 @@ void Connection::Complete(Call& call, Outcome outcome) {
     placed_ = nullptr;
     reader_.StopPlacing();
   }
+  if (outcome == Outcome::kReplied && call.slot_) TakeSequence(call);
   if (outcome == Outcome::kReplied) {
     replies_.Add(call.request_.counts_as, last_received_ - call.sent_at_);
   }

@@ -34,6 +34,9 @@
 // stays in flight then: the next driver, of whichever call, takes its reply. At most kInFlightMax
 // calls are sent and not answered, the others wait.
 //
+// In a session of NFSv4.1 a call is sent once one of its slots is free (session_slots.h), behind
+// those that need none.
+//
 // The server is not trusted: a record is no longer than the longest reply that the calls in flight
 // may have; a record that is no message, or a reply to a call that was not sent, ends the
 // connection; so do kStraysMax replies in a row that belong to no call, or calls of the server, for
@@ -61,6 +64,7 @@
 #include "nfsclient/rpc/record_reader.h"
 #include "nfsclient/rpc/reply_counts.h"
 #include "nfsclient/rpc/server_locator.h"
+#include "nfsclient/rpc/session_slots.h"
 #include "nfsclient/rpc/tcp_socket.h"
 
 namespace nfswalk::rpc {
@@ -121,6 +125,18 @@ class Connection {
   // Notices within half a lease that the server's machine is silent or back: state that it keeps
   // for us ends with the lease, and may be reclaimed in a grace period that is often as long.
   void FitLease(std::chrono::milliseconds lease);
+  // The minor version of version 4 (RFC 8881 16.2.3). Preconditions: no call is in progress.
+  void SetMinorVersion(uint32_t minor_version);
+  // Sends calls in `session` from now on: in its slots `first`, `first` + `stride`, ... Those of an
+  // earlier one that were not answered end in kLost.
+  void UseSession(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
+  // Ends the use of a session for calls that are not sent yet: they wait for another.
+  void EndSession(uint64_t generation);
+  // Returns whether the server knows by the call's slot whether it has executed it, if it is sent
+  // again. False outside of sessions.
+  bool Remembers(const Call& call);
+  // Gives up a call that has ended without a reply and is not submitted again.
+  void Leave(Call& call);
   // Ends all calls, later ones too, with kCanceled. Does not block; idempotent.
   void Shutdown();
 
@@ -163,6 +179,12 @@ class Connection {
   }
   bool EndWait(Lock& lock, Call& call);
   void GiveUp(Lock& lock, Call& call);
+  bool IsInSession(const Request& request) const;
+  bool NeedsSlot(const Call& call) const;
+  void Queue(Call& call);
+  bool TakeSlot(Call& call);
+  void TakeSequence(Call& call);
+  void EndThoseThatFail();
   void TimeOut(Call& call);
   void Complete(Call& call, Outcome outcome);
   // `outcome_of(Call&)`: kPending leaves the call as it is.
@@ -188,6 +210,7 @@ class Connection {
   void PlaceData();
   void TakeRecords();
   bool TakeReply(ReplySlice record, bool is_whole);
+  void TakeLateReply(uint32_t xid, XdrReader& reply);
   bool Answer(Call& call, Outcome outcome);
   size_t RecordBytesMax() const;
   void EndConnection(Clock::time_point next_attempt);
@@ -195,6 +218,7 @@ class Connection {
 
   // Sending: connection_send.cc.
   void Transmit(Lock& lock, const Call& sender);
+  bool CanSend() const;
   void Gather(Batch& batch);
   void Account(const Batch& batch, ssize_t sent);
   bool Requeue(const Batch& batch, size_t first);
@@ -221,6 +245,8 @@ class Connection {
   CallList queue_;
   CallList in_flight_;
   WaiterList waiters_;
+  uint32_t minor_version_ = 0;
+  SessionSlots slots_;
   size_t placeable_ = 0;            // calls in both lists with memory for much data
   Call* placed_ = nullptr;          // its data is received where it goes
   // placed_, in a recv(2) of another thread.

@@ -251,6 +251,7 @@ bool Connection::TakeReply(ReplySlice record, bool is_whole) {
   const auto found = std::ranges::find(in_flight_, xid, &Call::xid_);
   // The server's own calls have xids of their own, which may be those of ours.
   if (is_call || found == in_flight_.end()) {
+    if (is_reply) TakeLateReply(xid, reader);
     return (is_call || is_reply) && ++strays_ < kStraysMax;
   }
   Call& call = *found;
@@ -265,6 +266,14 @@ bool Connection::TakeReply(ReplySlice record, bool is_whole) {
   call.reply_ = std::move(record);
   if (call.placed_bytes_ != 0) call.placed_at_ = call.reply_.bytes().data() + reader_.placed_at();
   return Answer(call, Outcome::kReplied);
+}
+
+// Takes the reply to a call that was given up: its slot can be used again.
+void Connection::TakeLateReply(uint32_t xid, XdrReader& reply) {
+  if (minor_version_ == 0 || ReadReplyHeader(reply) != RejectReason::kNone) return;
+  SkipCompoundHead(reply);
+  slots_.TakeLate(xid, reply);
+  EndThoseThatFail();
 }
 
 // Returns false if the call has an answer already.

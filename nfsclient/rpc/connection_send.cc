@@ -51,7 +51,7 @@ struct Connection::Batch {
 void Connection::Transmit(Lock& lock, const Call& sender) {
   if (sending_ || MustPause()) return;
   sending_ = true;
-  while (state_ == State::kUp && !queue_.empty() && in_flight_.size() < kInFlightMax &&
+  while (state_ == State::kUp && CanSend() &&
          (sender.outcome_ == Outcome::kPending || NextSender() == nullptr)) {
     Batch batch;
     Gather(batch);
@@ -88,17 +88,24 @@ Call* Connection::NextSender() {
 
 // Lets the next sender go on if the socket may take more.
 void Connection::WakeNextSender() {
-  if (state_ != State::kUp || in_flight_.size() >= kInFlightMax) return;
+  if (state_ != State::kUp || !CanSend()) return;
   Call* const next = NextSender();
   if (next == nullptr) return;
   next->wake_.store(Call::kDrive);
   rcu::FutexWake(&next->wake_);
 }
 
+// Returns whether the first in the queue may be sent.
+bool Connection::CanSend() const {
+  if (queue_.empty() || in_flight_.size() >= kInFlightMax) return false;
+  return !NeedsSlot(queue_.front()) || slots_.CanTake();
+}
+
 void Connection::Gather(Batch& batch) {
   const Clock::time_point now = Clock::now();
-  while (batch.count < kCallsOfBatch && !queue_.empty() && in_flight_.size() < kInFlightMax) {
+  while (batch.count < kCallsOfBatch && CanSend()) {
     Call& call = queue_.front();
+    if (!TakeSlot(call)) continue;
     queue_.pop_front();
     in_flight_.push_back(call);
     const Request& request = call.request_;
@@ -130,7 +137,7 @@ void Connection::Account(const Batch& batch, ssize_t sent) {
     Call& call = *batch.calls[i];
     left -= batch.bytes[i];
     call.transmission_ = Call::Transmission::kSent;
-    call.was_sent_ = true;
+    call.was_sent_ = call.slot_was_sent_ = true;
     calls_sent_.fetch_add(1);
     if (call.early_outcome_ != Outcome::kPending) Complete(call, call.early_outcome_);
   }
@@ -140,6 +147,7 @@ void Connection::Account(const Batch& batch, ssize_t sent) {
   Call& first = *batch.calls[i];
   if (i == 0) left += partial_before;
   first.was_sent_ = left != 0;
+  first.slot_was_sent_ |= first.was_sent_;
   partial_bytes_ = left;
   const bool answered_early = Requeue(batch, i);
   if (failed || answered_early) Break();

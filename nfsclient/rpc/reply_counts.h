@@ -14,8 +14,8 @@ namespace nfswalk::rpc {
 
 class ReplyCounts {
  public:
-  // Numbers of procedures and of version 4's operations are less (RFC 1813 3, RFC 7530 16).
-  static constexpr size_t kKindsMax = 64;
+  // Numbers of procedures and of version 4's operations are less (RFC 1813 3, RFC 8276 8.4).
+  static constexpr size_t kKindsMax = 76;
 
   struct Count {
     uint64_t replies = 0;

@@ -95,6 +95,13 @@ SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
 
 std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budget& budget,
                                         Attempts& attempts) {
+  const std::optional<SendResult> result = ResumeAttempts(connection, call, budget, attempts);
+  if (result) connection.Leave(call);
+  return result;
+}
+
+std::optional<SendResult> Retry::ResumeAttempts(Connection& connection, Call& call, Budget& budget,
+                                                Attempts& attempts) {
   for (;;) {
     if (!attempts.is_submitted) {
       if (!call.outlives_wait) {
@@ -142,7 +149,9 @@ std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budg
         break;
     }
     const bool on_another_connection = !attempts.may_resend_on_connection;
-    if (on_another_connection && !MayRepeat(call, attempts)) return SendResult{.withheld = true};
+    if (on_another_connection && !MayRepeat(connection, call, attempts)) {
+      return SendResult{.withheld = true};
+    }
     retries_.fetch_add(1);
   }
 }
@@ -213,8 +222,9 @@ void Retry::EndIfDead(Connection& connection, const Call& call, const Budget& bu
   }
 }
 
-bool Retry::MayRepeat(const Call& call, const Attempts& attempts) {
-  return !attempts.was_sent || call.may_repeat == nullptr || (*call.may_repeat)();
+bool Retry::MayRepeat(Connection& connection, const Call& call, const Attempts& attempts) {
+  if (!attempts.was_sent || call.may_repeat == nullptr || connection.Remembers(call)) return true;
+  return (*call.may_repeat)();
 }
 
 // Returns whether a call without a reply is sent again over the connection that it was sent on.

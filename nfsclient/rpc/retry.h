@@ -129,6 +129,8 @@ class Retry {
 
  private:
   static bool IsExhausted(const Budget& budget) { return Clock::now() >= budget.give_up; }
+  std::optional<SendResult> ResumeAttempts(Connection& connection, Call& call, Budget& budget,
+                                           Attempts& attempts);
   Outcome AwaitAttempt(Connection& connection, Call& call, const Budget& budget,
                        Attempts& attempts) const;
   Outcome AwaitReply(Connection& connection, Call& call, const Budget& budget, bool outlives_wait,
@@ -138,7 +140,7 @@ class Retry {
   void EndIfDead(Connection& connection, const Call& call, const Budget& budget,
                  const Attempts& attempts) const;
   bool ResendsOnConnection(Connection& connection, const Call& call, Attempts& attempts) const;
-  static bool MayRepeat(const Call& call, const Attempts& attempts);
+  static bool MayRepeat(Connection& connection, const Call& call, const Attempts& attempts);
   void NoteResponds(bool responds);
   std::chrono::milliseconds AttemptTimeout(uint32_t timeouts) const;
   static std::chrono::milliseconds LimitOf(const Budget& budget) {

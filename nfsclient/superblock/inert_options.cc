@@ -37,7 +37,6 @@ constexpr std::string_view kTcp =
     "only TCP is spoken, to the address that the host has: tcp, or leave it out";
 constexpr std::string_view kNoKerberos =
     "only AUTH_SYS is sent: sec=sys, or the kernel's client for Kerberos";
-constexpr std::string_view kMinor = "only version 4.0 is spoken: vers=4, or vers=3";
 constexpr std::string_view kMountd = "MOUNT 3 is asked at the server itself: leave it out";
 constexpr std::string_view kNoTls =
     "nothing is encrypted: a tunnel, or the kernel's client for RPC-with-TLS";
@@ -52,7 +51,6 @@ constexpr InertOption kOptions[] = {
     {"mountvers", Values::kOneOf, "3", kMountd},
     {"mounthost", Values::kOneOf, "", kMountd},
     {"mountaddr", Values::kOneOf, "", kMountd},
-    {"minorversion", Values::kOneOf, "0", kMinor},
     {"addr", Values::kAny},
     {"clientaddr", Values::kAny},
     {"namlen", Values::kOneOf, "255", "names have 255 bytes: namlen=255, or leave it out"},

@@ -37,6 +37,8 @@ struct Parsed {
   bool noac = false;
   std::optional<bool> lock = {};
   std::string_view lock_option = {};  // that said so
+  std::optional<uint32_t> minor_of_version = {};  // as in version=4.1
+  std::optional<uint32_t> minor = {};             // minorversion
 };
 
 struct NumberOption {
@@ -132,11 +134,39 @@ constexpr FlagOption kFlags[] = {
 };
 
 Status SetVersion(Parsed& parsed, std::string_view value) {
-  if (value != "3" && value != "4" && value != "4.0") {
-    return std::unexpected(
-        fmt::format("NFS version '{}' is not supported: accepted are 3, 4 and 4.0", value));
+  constexpr std::string_view kVersions[] = {"3", "4", "4.0", "4.1", "4.2"};
+  if (std::ranges::find(kVersions, value) == std::end(kVersions)) {
+    return std::unexpected(fmt::format(
+        "NFS version '{}' is not supported: accepted are 3, 4, 4.0, 4.1 and 4.2", value));
   }
   parsed.options.server.version = value[0] - '0';
+  parsed.minor_of_version.reset();
+  if (value.size() == 3) parsed.minor_of_version = static_cast<uint32_t>(value[2] - '0');
+  return {};
+}
+
+Status SetMinorVersion(Parsed& parsed, std::string_view value) {
+  if (value != "0" && value != "1" && value != "2") {
+    return std::unexpected(
+        fmt::format("minorversion '{}' is not supported: accepted are 0, 1 and 2", value));
+  }
+  parsed.minor = static_cast<uint32_t>(value[0] - '0');
+  return {};
+}
+
+Status FitMinorVersion(Parsed& parsed) {
+  protocol::ServerAddress& server = parsed.options.server;
+  const uint32_t of_version = server.version == 3 ? 0 : parsed.minor_of_version.value_or(0);
+  const bool contradicts = server.version == 3 ? parsed.minor.value_or(0) != 0
+                                               : parsed.minor_of_version && parsed.minor &&
+                                                     *parsed.minor_of_version != *parsed.minor;
+  if (contradicts) {
+    return std::unexpected(fmt::format(
+        "option 'minorversion={}' with version {}: minor versions are those of version 4, "
+        "and said once: vers=4.{}",
+        *parsed.minor, server.version == 3 ? "3" : fmt::format("4.{}", of_version), *parsed.minor));
+  }
+  server.minor_version = parsed.minor.value_or(of_version);
   return {};
 }
 
@@ -188,9 +218,16 @@ Status SetWalk(Parsed& parsed, std::string_view value) {
 }
 
 constexpr ChoiceOption kChoices[] = {
-    {"version", SetVersion},         {"vers", SetVersion},        {"nfsvers", SetVersion},
-    {"lookupcache", SetLookupCache}, {"local_lock", SetLocalLock}, {"walk", SetWalk},
-    {"inode_hash", SetInodeHash},    {"inode_list", SetInodeList}, {"inode_lru", SetInodeLru},
+    {"version", SetVersion},
+    {"vers", SetVersion},
+    {"nfsvers", SetVersion},
+    {"minorversion", SetMinorVersion},
+    {"lookupcache", SetLookupCache},
+    {"local_lock", SetLocalLock},
+    {"walk", SetWalk},
+    {"inode_hash", SetInodeHash},
+    {"inode_list", SetInodeList},
+    {"inode_lru", SetInodeLru},
 };
 
 constexpr std::pair<WalkMode, std::string_view> kWalkModes[] = {
@@ -386,6 +423,9 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
     }
   }
   MountOptions& options = parsed.options;
+  if (Status fitted = FitMinorVersion(parsed); !fitted) {
+    return std::unexpected(std::move(fitted.error()));
+  }
   if (Status lifetimes = CheckLifetimes(options); !lifetimes) {
     return std::unexpected(std::move(lifetimes.error()));
   }

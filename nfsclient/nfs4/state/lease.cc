@@ -6,84 +6,24 @@
 #include <nfsc/libnfs-raw-nfs4.h>
 // clang-format on
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <utility>
-
-#include "nfsclient/nfs4/compound.h"
-#include "nfsclient/nfs4/decode.h"
 
 namespace nfswalk::protocol {
 namespace {
 
 // Limit of client ids replaced in a row by one call.
 constexpr int kReplacementsMax = 4;
-// Limit of attempts at one client id.
-constexpr int kTriesMax = 4;
-// Used if the server sends no lease time.
-constexpr std::chrono::seconds kDefaultLease{90};
-// A server that says more is not believed (MAX_LEASE_PERIOD).
-constexpr std::chrono::seconds kLeaseMax{3600};
 // Between two attempts at what is left: doubled each time, up to a third of the lease time.
 constexpr std::chrono::milliseconds kPauseMin{100};
-
-uint64_t Random() { return uint64_t{arc4random()} << 32 | arc4random(); }
-
-// Host and process identify the client in the server's list of clients.
-std::string NewId() {
-  constexpr size_t kHostBytesMax = 64;
-  char host[kHostBytesMax + 1] = "";
-  gethostname(host, kHostBytesMax);
-  return "nfswalk " + std::string(host) + ' ' + std::to_string(getpid()) + ' ' +
-         std::to_string(Random());
-}
-
-struct StatusReply {
-  std::errc error{};
-  int status = 0;  // nfsstat4, if there was a reply
-};
-struct OfferReply : StatusReply {
-  ClientIdGrant grant;
-};
-struct ConfirmReply : StatusReply {
-  std::chrono::seconds lease = kDefaultLease;
-};
-
-void SetStatus(const CompoundReader& reader, StatusReply& reply) {
-  reply.error = reader.error();
-  reply.status = reader.status();
-}
-
-void DecodeOffer(CompoundReader& reader, OfferReply& reply) {
-  TakeClientId(reader, reply.grant);
-  SetStatus(reader, reply);
-}
-
-void DecodeConfirmation(CompoundReader& reader, ConfirmReply& reply) {
-  reader.Next(OP_SETCLIENTID_CONFIRM);
-  SetStatus(reader, reply);
-  ServerAttributes server;
-  if (reader.Next(OP_PUTROOTFH) && TakeLimits(reader, server)) {
-    reply.lease = std::min(std::chrono::seconds(server.lease_seconds), kLeaseMax);
-  }
-}
-
-void DecodeRenewal(CompoundReader& reader, StatusReply& reply) {
-  reader.Next(OP_RENEW);
-  SetStatus(reader, reply);
-}
 
 }  // namespace
 
 Lease::Lease(rpc::Caller& caller, Recover recover)
     : caller_(caller),
       recover_(std::move(recover)),
-      credential_(sunrpc_auth::Credential::OfProcess()),
-      verifier_(Random()),
-      id_(NewId()) {}
+      ids_(ClientIds::Make(caller, [this] { NoteEnded(); })) {}
 
 std::expected<LiveClient, std::errc> Lease::Client(Budget& budget) {
   if (Current().generation == 0) {
@@ -101,6 +41,7 @@ std::errc Lease::Replace(uint64_t generation, StateError state_error, Budget& bu
     const std::errc error = Establish(state_error == StateError::kServerRestart, budget);
     if (error != std::errc{}) return error;
     const LiveClient client = Current();
+    if (client.generation == generation) return {};  // the server has kept all state
     const Recovery recovery = recover_(client, budget);
     if (recovery.has_left) NoteLeft();
     if (!ConcernsClient(recovery.state_error)) return {};
@@ -110,53 +51,36 @@ std::errc Lease::Replace(uint64_t generation, StateError state_error, Budget& bu
   return std::errc::io_error;
 }
 
-// Sends SETCLIENTID and SETCLIENTID_CONFIRM, which is safe to repeat (RFC 7530 16.34).
 // Preconditions: replacing_ is held.
 std::errc Lease::Establish(bool may_reclaim, Budget& budget) {
   const std::errc started = StartThread();
   if (started != std::errc{}) return started;
-  StatusReply last;
-  for (int tries = 0; tries < kTriesMax; ++tries) {
-    Compound offer;
-    offer.SetClientId(verifier_, id_);
-    const auto offered = CallCompound<OfferReply>(caller_, offer, credential_, budget, DecodeOffer);
-    last = offered;
-    if (offered.error == std::errc{}) {
-      const Clock::time_point asked = Clock::now();
-      Compound confirmation;
-      confirmation.ConfirmClientId(offered.grant.client_id, offered.grant.verifier);
-      confirmation.PutRoot().GetLimits();
-      const auto confirmed = CallCompound<ConfirmReply>(caller_, confirmation, credential_, budget,
-                                                        DecodeConfirmation);
-      last = confirmed;
-      if (confirmed.error == std::errc{}) {
-        SetClient(offered.grant.client_id, asked, confirmed.lease, may_reclaim);
-        return {};
-      }
-    }
-    // The id string is in use under another credential.
-    if (last.status == NFS4ERR_CLID_INUSE) {
-      id_ = NewId();
-    } else if (last.status != NFS4ERR_STALE_CLIENTID) {  // the server restarted between the two
-      break;
-    }
-  }
-  return last.error;
+  const ClientIds::Granted granted = ids_->Get(Current().id, budget);
+  if (granted.error == std::errc{}) SetClient(granted, may_reclaim);
+  return granted.error;
 }
 
-void Lease::SetClient(uint64_t id, Clock::time_point asked, std::chrono::seconds lease,
-                      bool may_reclaim) {
-  caller_.FitLease(lease);
+void Lease::SetClient(const ClientIds::Granted& granted, bool may_reclaim) {
+  caller_.FitLease(granted.lease);
   const std::lock_guard lock(mutex_);
-  live_ = {id, live_.generation + 1, may_reclaim};
-  lease_time_ = lease;
-  valid_until_.store((asked + lease).time_since_epoch());
+  if (!granted.has_state) {
+    live_ = {granted.id, live_.generation + 1, may_reclaim};
+    established_ = granted.asked;
+  }
+  lease_time_ = granted.lease;
+  limits_ = granted.limits;
+  valid_until_.store((granted.asked + granted.lease).time_since_epoch());
   changed_.notify_all();
 }
 
 LiveClient Lease::Current() const {
   const std::lock_guard lock(mutex_);
   return live_;
+}
+
+CompoundLimits Lease::limits() const {
+  const std::lock_guard lock(mutex_);
+  return limits_;
 }
 
 void Lease::FileOpened() {
@@ -169,10 +93,36 @@ void Lease::FileClosed() {
   --files_open_;
 }
 
+// Another thread's, which may hold the mutex of a connection.
+void Lease::NoteEnded() {
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  changed_.notify_all();
+}
+
+Lease::Recovery Lease::CompleteReclaim(const LiveClient& client, bool has_left, Budget& budget) {
+  if (!ids_->completes_reclaim()) return {};
+  {
+    const std::lock_guard lock(mutex_);
+    if (reclaim_completed_ >= client.generation) return {};
+    if (has_left && Clock::now() < established_ + lease_time_) return {.has_left = true};
+  }
+  const ClientIds::Status completed = ids_->CompleteReclaim(budget);
+  if (completed.error != std::errc{}) return {StateErrorOf(completed.status), true};
+  const std::lock_guard lock(mutex_);
+  reclaim_completed_ = std::max(reclaim_completed_, client.generation);
+  return {};
+}
+
 void Lease::NoteLeft() {
   const std::lock_guard lock(mutex_);
   has_left_ = true;
   changed_.notify_all();
+}
+
+void Lease::Discard(Budget& budget) {
+  const LiveClient client = Current();
+  if (client.generation != 0) ids_->Discard(client.id, budget);
 }
 
 void Lease::Stop() {
@@ -200,39 +150,48 @@ std::errc Lease::StartThread() {
   return {};
 }
 
-// Renews at each third of the lease time while a file is open, and calls `recover` while something
-// is left. The first third begins with the first file, whose OPEN renews too.
+// Renews at each third of the lease time where RenewsNow(), gets a client id that has ended anew,
+// and calls `recover` while something is left. The first third begins with the first file, whose
+// OPEN renews too.
 void Lease::KeepAlive() {
   std::unique_lock lock(mutex_);
   std::optional<Clock::time_point> renewal_due;
   std::chrono::milliseconds pause = kPauseMin;
   uint64_t generation = 0;
   while (!stopped_) {
-    const bool had_left = has_left_;
-    if (files_open_ == 0 && !had_left) renewal_due.reset();
+    const bool had_left = has_left_ || has_ended_;
+    if (!RenewsNow() && !had_left) renewal_due.reset();
     if (!had_left) pause = kPauseMin;
     const auto is_needed = [this] {
-      return live_.generation != 0 && (files_open_ > 0 || has_left_);
+      return live_.generation != 0 && (RenewsNow() || has_left_ || has_ended_);
     };
     changed_.wait(lock, [&] { return stopped_ || is_needed(); });
     const Clock::time_point now = Clock::now();
     if (std::exchange(generation, live_.generation) != live_.generation) renewal_due.reset();
     if (!renewal_due) renewal_due = now + lease_time_ / 3;
-    const Clock::time_point due = has_left_ ? std::min(*renewal_due, now + pause) : *renewal_due;
-    const bool awaits_left = !has_left_;
+    const bool is_hurried = has_left_ || has_ended_;
+    const Clock::time_point due = is_hurried ? std::min(*renewal_due, now + pause) : *renewal_due;
     const auto is_disturbed = [&] {
-      return stopped_ || (awaits_left && has_left_) || live_.generation != generation;
+      return stopped_ || (!is_hurried && (has_left_ || has_ended_)) ||
+             live_.generation != generation;
     };
     if (changed_.wait_until(lock, due, is_disturbed) || !is_needed()) continue;
-    const bool renews = Clock::now() >= *renewal_due;
+    const bool has_ended = std::exchange(has_ended_, false);
+    const bool renews = !has_ended && Clock::now() >= *renewal_due;
     if (renews) {
       renewal_due.reset();
     } else {
       pause = std::min(pause * 2, std::max(kPauseMin, lease_time_ / 3));
-      has_left_ = false;
+      if (!has_ended) has_left_ = false;
     }
     lock.unlock();
-    renews ? KeepClient() : RecoverLeft();
+    if (has_ended) {
+      ReplaceEnded();
+    } else if (renews) {
+      KeepClient();
+    } else {
+      RecoverLeft();
+    }
     lock.lock();
   }
 }
@@ -241,6 +200,13 @@ void Lease::KeepAlive() {
 void Lease::KeepClient() {
   Budget budget = caller_.NewBudget();
   (void)Confirm(Current().generation, budget);
+}
+
+// Until then calls wait for a session: tried again until it succeeds.
+void Lease::ReplaceEnded() {
+  Budget budget = caller_.NewBudget();
+  const std::errc error = Replace(Current().generation, StateError::kServerRestart, budget);
+  if (error != std::errc{}) NoteEnded();
 }
 
 // Holds a renewal up for no longer than an attempt at one, unless the client id is gone.
@@ -257,18 +223,13 @@ void Lease::RecoverLeft() {
 std::errc Lease::Confirm(uint64_t generation, Budget& budget) {
   const LiveClient client = Current();
   if (client.generation != generation) return {};
-  Compound compound;
-  compound.Renew(client.id);
   Budget attempts = budget;
   attempts.LimitAttempts(AttemptMax());
   const Clock::time_point asked = Clock::now();
-  const auto renewed =
-      CallCompound<StatusReply>(caller_, compound, credential_, attempts, DecodeRenewal);
+  const ClientIds::Status renewed = ids_->Renew(client.id, attempts);
   const StateError state_error = StateErrorOf(renewed.status);
   if (ConcernsClient(state_error)) return Replace(generation, state_error, budget);
-  // Who has no path for callbacks is told so, and keeps the lease (RFC 7530 16.28).
-  const bool is_renewed = renewed.error == std::errc{} || renewed.status == NFS4ERR_CB_PATH_DOWN;
-  if (!is_renewed) return renewed.error;
+  if (renewed.error != std::errc{} || renewed.status != NFS4_OK) return renewed.error;
   const std::lock_guard lock(mutex_);
   if (live_.generation == generation) {
     valid_until_.store(std::max(valid_until_.load(), (asked + lease_time_).time_since_epoch()));

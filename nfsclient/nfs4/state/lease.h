@@ -5,11 +5,11 @@
 // restarted server recognises it and lets it reclaim. Calls use the credential of the process,
 // independent of who opens files.
 //
-// Established at the first Client(). While a file is open a thread renews the lease at a third of
-// the server's lease time; a connection that brings nothing for a sixth of it is replaced, so that
-// the renewal is not late. When the server no longer knows the client id, the first thread in
-// Replace() establishes another and reopens the files; other threads wait for it, until their
-// deadlines. What is delayed then is left to the thread, and to who uses it.
+// Established at the first Client() (client_ids.h). While a file is open a thread renews the lease
+// at a third of the server's lease time; a connection that brings nothing for a sixth of it is
+// replaced, so that the renewal is not late. When the server no longer knows the client id, the
+// first thread in Replace() establishes another and reopens the files; other threads wait for it,
+// until their deadlines. What is delayed then is left to the thread, and to who uses it.
 //
 // A lease is overdue once its time has passed since the last renewal that the server answered: the
 // server may have given what is locked to another client. ConfirmIfOverdue() asks.
@@ -24,15 +24,15 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
 
+#include "nfsclient/nfs4/state/client_ids.h"
 #include "nfsclient/nfs4/state/state_error.h"
 #include "nfsclient/nfs4/state/timed_mutex.h"
 #include "nfsclient/rpc/caller.h"
-#include "sunrpc_auth/credential.h"
 
 namespace nfswalk::protocol {
 
@@ -74,6 +74,7 @@ class Lease {
   }
   // Returns the current client id; generation 0: none yet.
   LiveClient Current() const;
+  CompoundLimits limits() const;
   // Asks the server whether it knows the client id of `generation`, of which a state id is said to
   // have expired: one alone may. Replaces it if not. Errors: those of Replace().
   std::errc Confirm(uint64_t generation, Budget& budget);
@@ -84,9 +85,15 @@ class Lease {
   // Count open files: the lease is renewed while there is one.
   void FileOpened();
   void FileClosed();
+  // Tells the server, once for a client id, that all is reclaimed that was to be. While there is
+  // something left (`has_left`) that is put off, for a lease time at most: has_left of the result.
+  Recovery CompleteReclaim(const LiveClient& client, bool has_left, Budget& budget);
   // Has the thread call `recover`, until it has nothing left.
   void NoteLeft();
 
+  // Lets the server forget the client, where it can be told to. Preconditions: no file is open, and
+  // no other call is in progress.
+  void Discard(Budget& budget);
   // Ends the renewals for good. Does not block.
   void Stop();
   // Stops and joins the thread. Preconditions: no other call is in progress.
@@ -96,28 +103,32 @@ class Lease {
   using Clock = std::chrono::steady_clock;
 
   std::errc Establish(bool may_reclaim, Budget& budget);
-  void SetClient(uint64_t id, Clock::time_point asked, std::chrono::seconds lease,
-                 bool may_reclaim);
+  void SetClient(const ClientIds::Granted& granted, bool may_reclaim);
+  void NoteEnded();
   std::errc StartThread();
   void KeepAlive();
   void KeepClient();
+  void ReplaceEnded();
   void RecoverLeft();
+  bool RenewsNow() const { return files_open_ > 0 || ids_->renews_always(); }
   std::chrono::milliseconds AttemptMax() const;
   bool IsOverdue() const { return Clock::now().time_since_epoch() >= valid_until_.load(); }
 
   rpc::Caller& caller_;
   const Recover recover_;
-  const sunrpc_auth::Credential credential_;
-  const uint64_t verifier_;
+  const std::unique_ptr<ClientIds> ids_;
 
   TimedMutex replacing_;  // held while a client id is established; before mutex_
-  std::string id_;        // this and below: guarded by replacing_
-  std::thread thread_;
+  std::thread thread_;    // guarded by replacing_
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   LiveClient live_;  // this and below: guarded by mutex_
   std::chrono::milliseconds lease_time_{};
+  Clock::time_point established_{};
+  CompoundLimits limits_;
+  uint64_t reclaim_completed_ = 0;  // the last generation that it is of
+  bool has_ended_ = false;          // ids_ has to get the client id anew
   uint64_t files_open_ = 0;
   bool has_left_ = false;
   bool stopped_ = false;

@@ -230,7 +230,11 @@ void LockOwners::Forget(LockOwner& owner, ByteRange range) {
 void LockOwners::Release(LockOwner& owner, const Opener& opener, Budget& budget) {
   if (owner.known) {
     Compound compound;
-    compound.ReleaseLockOwner(opener.client_id, owner.name);
+    if (caller_.minor_version() == 0) {
+      compound.ReleaseLockOwner(opener.client_id, owner.name);
+    } else {
+      compound.FreeState(owner.state);
+    }
     (void)CallCompound<Reply>(caller_, compound, owner.file->credential, budget,
                               [](CompoundReader&, Reply&) {});
   }

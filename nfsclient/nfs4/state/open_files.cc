@@ -77,6 +77,11 @@ OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
         return RecoverAll(client, budget);
       }) {}
 
+std::errc OpenFiles::Establish(Budget& budget) {
+  const auto client = lease_.Client(budget);
+  return client ? kOk : client.error();
+}
+
 OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& credential,
                                   Budget& budget) {
   OpenArguments arguments;
@@ -280,6 +285,9 @@ Lease::Recovery OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
         left.insert(file.get());
       }
     }
+    if (claim != Claim::kPrevious) continue;
+    const Lease::Recovery completed = lease_.CompleteReclaim(client, !left.empty(), budget);
+    if (completed.has_left || completed.state_error != StateError::kNone) return completed;
   }
   return {StateError::kNone, !left.empty()};
 }

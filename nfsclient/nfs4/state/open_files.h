@@ -69,6 +69,12 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   // `caller` and `names` must outlive it, unless Shutdown() was called and the lease ended.
   OpenFiles(rpc::Caller& caller, const OwnerNames& names);
 
+  // Gets the client id at once, and the session with it; else the first Open() does. Errors: those
+  // of Lease::Client().
+  std::errc Establish(Budget& budget);
+  CompoundLimits limits() const { return lease_.limits(); }
+  // As Lease::Discard().
+  void Discard(Budget& budget) { lease_.Discard(budget); }
   // Opens or creates a file. `budget`: time left to the operation (rpc/retry.h).
   Opened Open(const OpenRequest& request, const Credential& credential, Budget& budget);
 

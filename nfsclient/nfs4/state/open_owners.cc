@@ -106,6 +106,7 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                                              Budget& budget) {
   arguments.owner = owner.name;
   arguments.sequence = owner.sequence;
+  arguments.refuses_delegation = caller_.minor_version() != 0;
   Compound compound;
   if (owners_as_names) compound.SendOwnersAsNames(names_);
   // Who creates a file, or reclaims one, does not need its rights.

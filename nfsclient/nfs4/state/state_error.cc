@@ -6,9 +6,12 @@
 #include <nfsc/libnfs-raw-nfs4.h>
 // clang-format on
 
+#include "nfsclient/rpc/session_slots.h"
+
 namespace nfswalk::protocol {
 
 StateError StateErrorOf(int nfsstat4) {
+  if (rpc::IsSequenceError(static_cast<uint32_t>(nfsstat4))) return StateError::kWait;
   switch (nfsstat4) {
     case NFS4ERR_DELAY:
     case NFS4ERR_GRACE:

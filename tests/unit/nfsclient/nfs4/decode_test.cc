@@ -314,6 +314,10 @@ TEST(TakeOpen, SkipsDelegations) {
               {write(0), kIo},
               {write(3), kIo},
               {Xdr().U32(3), kIo},
+              {Xdr().U32(3, 0), kOk},
+              {Xdr().U32(3, 8), kOk},
+              {Xdr().U32(3, 1, 1), kOk},
+              {Xdr().U32(3, 2, 0), kOk},
               {Xdr().U32(~0u), kIo}};
   for (const auto& row : rows) {
     for (const uint32_t words : {0u, 2u, 5u}) {

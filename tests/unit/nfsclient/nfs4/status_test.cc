@@ -53,10 +53,21 @@ TEST(Nfs4Status, IsTheErrnoOfItsName) {
   EXPECT_EQ(ErrnoOfStatus4(10046), std::errc{EBUSY}) << "FILE_OPEN";
 }
 
+TEST(Nfs4Status, ErrorsOfSequenceAskForARepetitionAndLimitsOfTheSessionForLess) {
+  for (const int status : {10052, 10053, 10055, 10063, 10068, 10076, 10077, 10078}) {
+    EXPECT_EQ(ErrnoOfStatus4(status), kJukebox) << status;
+  }
+  for (const int status : {10065, 10066, 10067, 10070}) {
+    EXPECT_EQ(ErrnoOfStatus4(status), std::errc{EREMOTEIO}) << status;
+  }
+  EXPECT_EQ(ErrnoOfStatus4(10074), std::errc{EBUSY}) << "CLIENTID_BUSY";
+  EXPECT_EQ(ErrnoOfStatus4(10083), std::errc{EINVAL}) << "WRONG_TYPE";
+}
+
 TEST(Nfs4Status, LostStateErrorsOfTheClientAndUnknownStatusAreEIO) {
   for (const int status :
        {10009, 10011, 10017, 10020, 10022, 10023, 10024, 10025, 10026, 10030, 10031, 10033,
-        10034, 10035, 10036, 10037, 10038, 10047, 10048, 19,    71,    10002, 10049, 10070}) {
+        10034, 10035, 10036, 10037, 10038, 10047, 10048, 19,    71,    10002, 10049, 10079}) {
     EXPECT_EQ(ErrnoOfStatus4(status), std::errc::io_error) << status;
   }
   for (const int status : kUnknown) {

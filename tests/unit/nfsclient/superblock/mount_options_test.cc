@@ -114,7 +114,6 @@ TEST(MountUrl, RefusedOptionIsNamedWithTheAcceptedOnes) {
       {kOption + "proto=rdma", {"'proto=rdma'", "tcp"}},
       {kOption + "udp", {"'udp'", "tcp"}},
       {kOption + "tcp=1", {"'tcp=1'", "takes no value"}},
-      {kOption + "minorversion=1", {"'minorversion=1'", "vers=4"}},
       {kOption + "retry=", {"'retry='", "number"}},
       {kOption + "retry=x", {"'retry=x'", "number"}},
       {kOption + "addr", {"'addr'", "value"}},
@@ -173,16 +172,42 @@ TEST(MountUrl, PortsGoFrom1To65535) {
   }
 }
 
-TEST(MountUrl, Versions3And4Point0AreSpoken) {
-  for (const char* name : {"version", "vers", "nfsvers"}) {
-    EXPECT_EQ(WithOptions(std::string(name) + "=3").server.version, 3);
-    EXPECT_EQ(WithOptions(std::string(name) + "=4").server.version, 4);
-    EXPECT_EQ(WithOptions(std::string(name) + "=4.0").server.version, 4);
-    for (const char* version : {"2", "4.1", "", "three"}) {
-      EXPECT_THAT(RefusalOf(std::string(name) + "=" + version),
-                  AllOf(HasSubstr("'" + std::string(version) + "'"),
-                        HasSubstr("accepted are 3, 4 and 4.0")));
+TEST(MountUrl, Versions3And4Point0To4Point2AreSpoken) {
+  const struct {
+    std::string value;
+    int version;
+    uint32_t minor_version;
+  } rows[] = {{"3", 3, 0}, {"4", 4, 0}, {"4.0", 4, 0}, {"4.1", 4, 1}, {"4.2", 4, 2}};
+  for (const std::string name : {"version=", "vers=", "nfsvers="}) {
+    for (const auto& row : rows) {
+      const auto server = WithOptions(name + row.value).server;
+      EXPECT_EQ(server.version, row.version) << row.value;
+      EXPECT_EQ(server.minor_version, row.minor_version) << row.value;
     }
+    for (const std::string version : {"2", "4.3", "4.", "4.10", "5", "3.0", "", "three"}) {
+      EXPECT_THAT(
+          RefusalOf(name + version),
+          AllOf(HasSubstr("'" + version + "'"), HasSubstr("accepted are 3, 4, 4.0, 4.1 and 4.2")));
+    }
+  }
+}
+
+TEST(MountUrl, MinorversionIsThatOfVersion4) {
+  for (const uint32_t minor : {0u, 1u, 2u}) {
+    const std::string option = "minorversion=" + std::to_string(minor);
+    for (const std::string& options : {"version=4&" + option, option + "&version=4"}) {
+      EXPECT_EQ(WithOptions(options).server.version, 4) << options;
+      EXPECT_EQ(WithOptions(options).server.minor_version, minor) << options;
+    }
+    const std::string same = "version=4." + std::to_string(minor) + "&" + option;
+    EXPECT_EQ(WithOptions(same).server.minor_version, minor);
+    const std::string other = "version=4." + std::to_string((minor + 1) % 3) + "&" + option;
+    EXPECT_THAT(RefusalOf(other), HasSubstr("'" + option + "'"));
+  }
+  EXPECT_EQ(WithOptions("version=3&minorversion=0").server.version, 3);
+  EXPECT_THAT(RefusalOf("version=3&minorversion=1"), HasSubstr("version 4"));
+  for (const std::string value : {"3", "-1", "", "x", "01"}) {
+    EXPECT_THAT(RefusalOf("version=4&minorversion=" + value), HasSubstr("0, 1 and 2")) << value;
   }
 }
 

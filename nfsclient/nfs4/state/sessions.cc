@@ -1,0 +1,187 @@
+#include "nfsclient/nfs4/state/sessions.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <new>
+
+#include "nfsclient/nfs4/compound.h"
+#include "nfsclient/nfs4/decode.h"
+#include "nfsclient/nfs4/operation_names.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+// Data of a mebibyte, and what comes with it.
+constexpr uint32_t kMessageBytesMax = (1 << 20) + 16 * 1024;
+// Handles, attributes and names of two directories.
+constexpr uint32_t kCachedBytesMax = 8 * 1024;
+constexpr uint32_t kOperationsMax = 128;
+// As many as Linux has at most (max_session_slots).
+constexpr uint32_t kSlotsMax = 64;
+constexpr ChannelAttributes kForeChannel{.request_bytes_max = kMessageBytesMax,
+                                         .response_bytes_max = kMessageBytesMax,
+                                         .cached_bytes_max = kCachedBytesMax,
+                                         .operations_max = kOperationsMax,
+                                         .slots = kSlotsMax};
+// Not used: no callbacks are asked for.
+constexpr ChannelAttributes kBackChannel{.request_bytes_max = 4096,
+                                         .response_bytes_max = 4096,
+                                         .cached_bytes_max = 0,
+                                         .operations_max = 2,
+                                         .slots = 1};
+// The fewest that a client can live with: an OPEN.
+constexpr uint32_t kOperationsMin = 16;
+constexpr uint32_t kMessageBytesMin = 8 * 1024;
+
+constexpr uint32_t kRestartReclaimNeeded = 0x100;  // SEQ4_STATUS_RESTART_RECLAIM_NEEDED
+constexpr int kCompleteAlready = 10054;            // NFS4ERR_COMPLETE_ALREADY
+
+bool IsUsable(const ChannelAttributes& fore) {
+  return fore.slots >= 1 && fore.slots <= kSlotsMax && fore.operations_max >= kOperationsMin &&
+         fore.request_bytes_max >= kMessageBytesMin && fore.response_bytes_max >= kMessageBytesMin;
+}
+
+}  // namespace
+
+ClientIds::Granted Sessions::Get(uint64_t known, Budget& budget) {
+  Granted granted;
+  if (session_ != nullptr) {
+    caller_.EndSession(session_->generation);
+    if (restarted_.load() == session_->generation) is_exchanged_ = false;
+  }
+  for (int tries = 0; tries < kTriesMax; ++tries) {
+    granted.asked = Clock::now();
+    if (!is_exchanged_) {
+      static_cast<Status&>(granted) = Exchange(budget);
+      if (granted.status == NFS4ERR_CLID_INUSE) {
+        ChangeName();
+        continue;
+      }
+      if (granted.error != std::errc{}) return granted;
+      is_exchanged_ = true;
+    }
+    static_cast<Status&>(granted) = Create(budget);
+    if (granted.error == std::errc{}) break;
+    const bool is_gone = granted.status == NFS4ERR_STALE_CLIENTID ||
+                         granted.status == static_cast<int>(rpc::kSeqMisordered);
+    if (!is_gone) return granted;
+    is_exchanged_ = false;
+  }
+  if (granted.error != std::errc{}) return granted;
+  Compound compound;
+  compound.PutRoot().GetLimits().OfSession();
+  const auto lease = CallCompound<LeaseReply>(caller_, compound, credential_, budget,
+                                              [](CompoundReader& reader, LeaseReply& reply) {
+                                                DecodeLease(reader, reply);
+                                                SetStatus(reader, reply);
+                                              });
+  static_cast<Status&>(granted) = lease;
+  granted.id = client_id_;
+  granted.lease = lease.lease;
+  granted.limits = limits_;
+  granted.has_state = has_state_ && known == client_id_;
+  has_state_ = true;
+  return granted;
+}
+
+ClientIds::Status Sessions::Exchange(Budget& budget) {
+  struct Reply : Status {
+    ExchangeGrant grant;
+  };
+  Compound compound;
+  compound.ExchangeId(verifier_, name_);
+  const auto reply = CallCompound<Reply>(caller_, compound, credential_, budget,
+                                         [](CompoundReader& reader, Reply& exchanged) {
+                                           TakeExchange(reader, exchanged.grant);
+                                           SetStatus(reader, exchanged);
+                                         });
+  if (reply.error != std::errc{}) return reply;
+  has_state_ = reply.grant.is_confirmed && has_state_ && reply.grant.client_id == client_id_;
+  client_id_ = reply.grant.client_id;
+  sequence_ = reply.grant.sequence;
+  return reply;
+}
+
+ClientIds::Status Sessions::Create(Budget& budget) {
+  struct Reply : Status {
+    SessionGrant grant;
+  };
+  Compound compound;
+  compound.CreateSession(
+      {.client_id = client_id_, .sequence = sequence_, .fore = kForeChannel, .back = kBackChannel});
+  auto reply = CallCompound<Reply>(caller_, compound, credential_, budget,
+                                   [](CompoundReader& reader, Reply& created) {
+                                     TakeSession(reader, created.grant);
+                                     SetStatus(reader, created);
+                                   });
+  if (reply.error != std::errc{}) return reply;
+  ++sequence_;
+  reply.error = Use(reply.grant);
+  return reply;
+}
+
+std::errc Sessions::Use(const SessionGrant& grant) try {
+  if (!IsUsable(grant.fore)) return std::errc::protocol_error;
+  auto session = std::make_shared<rpc::Session>();
+  session->id = grant.id;
+  session->generation = session_ == nullptr ? 1 : session_->generation + 1;
+  session->slots = grant.fore.slots;
+  session->on_end = [this](uint64_t) { on_end_(); };
+  session->on_status = [this](uint64_t generation, uint32_t flags) {
+    if ((flags & kRestartReclaimNeeded) == 0) return;
+    restarted_.store(generation);
+    on_end_();
+  };
+  limits_ = {.operations_max = grant.fore.operations_max - 1,
+             .request_bytes_max = grant.fore.request_bytes_max,
+             .response_bytes_max = grant.fore.response_bytes_max};
+  session_ = std::move(session);
+  caller_.UseSession(session_);
+  return {};
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+ClientIds::Status Sessions::Renew(uint64_t, Budget& budget) {
+  Compound compound;
+  compound.OfSession();
+  return CallCompound<Status>(
+      caller_, compound, credential_, budget, [](CompoundReader& reader, Status& reply) {
+        // The session ends with its errors, and is not asked again.
+        reply.status = reader.status();
+        const bool is_ended = rpc::IsSequenceError(static_cast<uint32_t>(reply.status));
+        if (!is_ended) reply.error = reader.error();
+      });
+}
+
+ClientIds::Status Sessions::CompleteReclaim(Budget& budget) {
+  Compound compound;
+  compound.CompleteReclaim().OfSession();
+  auto reply = CallCompound<Status>(caller_, compound, credential_, budget,
+                                    [](CompoundReader& reader, Status& completed) {
+                                      reader.Next(kOpReclaimComplete);
+                                      SetStatus(reader, completed);
+                                    });
+  if (reply.status == kCompleteAlready) return {};
+  return reply;
+}
+
+void Sessions::Discard(uint64_t id, Budget& budget) {
+  if (session_ == nullptr) return;
+  const auto send = [&](Compound& compound, int operation) {
+    (void)CallCompound<Status>(caller_, compound, credential_, budget,
+                               [operation](CompoundReader& reader, Status& reply) {
+                                 reader.Next(operation);
+                                 SetStatus(reader, reply);
+                               });
+  };
+  Compound session, client;
+  send(session.DestroySession(session_->id), kOpDestroySession);
+  send(client.DestroyClientId(id), kOpDestroyClientId);
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,53 @@
+// sessions: client ids from version 4.1 on, and their sessions: EXCHANGE_ID, CREATE_SESSION (RFC
+// 8881 18.35, 18.36). There is one session at a time; SEQUENCE renews the lease.
+//
+// A session that has ended is replaced under the same client id, if the server still knows that:
+// then all state stands. Else it has restarted, or the lease had expired.
+#ifndef NFSWALK_NFSCLIENT_NFS4_STATE_SESSIONS_H_
+#define NFSWALK_NFSCLIENT_NFS4_STATE_SESSIONS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "nfsclient/nfs4/session_arguments.h"
+#include "nfsclient/nfs4/state/client_ids.h"
+#include "nfsclient/rpc/session_slots.h"
+
+namespace nfswalk::protocol {
+
+class Sessions final : public ClientIds {
+ public:
+  Sessions(rpc::Caller& caller, std::function<void()> on_end)
+      : caller_(caller), on_end_(std::move(on_end)) {}
+
+  Granted Get(uint64_t known, Budget& budget) override;
+  Status Renew(uint64_t id, Budget& budget) override;
+  Status CompleteReclaim(Budget& budget) override;
+  void Discard(uint64_t id, Budget& budget) override;
+  bool renews_always() const override { return true; }
+  bool completes_reclaim() const override { return true; }
+
+ private:
+  Status Exchange(Budget& budget);
+  Status Create(Budget& budget);
+  std::errc Use(const SessionGrant& grant);
+
+  rpc::Caller& caller_;
+  const std::function<void()> on_end_;
+  // All below: of the thread in Get().
+  uint64_t client_id_ = 0;
+  uint32_t sequence_ = 0;  // of the next CREATE_SESSION
+  bool is_exchanged_ = false;
+  bool has_state_ = false;
+  CompoundLimits limits_;
+  std::shared_ptr<const rpc::Session> session_;
+  // A session of this generation must be replaced with its client id: the server has restarted.
+  std::atomic<uint64_t> restarted_{0};
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_STATE_SESSIONS_H_

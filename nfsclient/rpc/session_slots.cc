@@ -1,0 +1,176 @@
+#include "nfsclient/rpc/session_slots.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace nfswalk::rpc {
+namespace {
+
+constexpr uint32_t kOk = 0;         // NFS4_OK
+constexpr uint32_t kDelay = 10008;  // NFS4ERR_DELAY
+
+void Put(std::span<std::byte>& at, uint32_t value) {
+  const uint32_t wire = htonl(value);
+  std::memcpy(at.data(), &wire, sizeof wire);
+  at = at.subspan(sizeof wire);
+}
+
+}  // namespace
+
+bool IsSequenceError(uint32_t nfsstat4) {
+  switch (nfsstat4) {
+    case kBadSession:
+    case kBadSlot:
+    case kConnNotBoundToSession:
+    case kSeqMisordered:
+    case kRetryUncachedRep:
+    case kSeqFalseRetry:
+    case kBadHighSlot:
+    case kDeadSession:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void SkipCompoundHead(XdrReader& results) {
+  results.Skip(sizeof(uint32_t));
+  (void)results.Bytes(results.bytes_left());
+  results.Skip(sizeof(uint32_t));
+}
+
+std::optional<SequenceResult> ReadSequence(XdrReader& results) {
+  if (results.U32() != kOpSequence) return std::nullopt;
+  SequenceResult result{.status = results.U32()};
+  if (result.status == kOk) {
+    results.Skip(kSequenceResultBytes - 3 * sizeof(uint32_t));  // session id, sequence, slot
+    result.highest_slot = results.U32();
+    result.target_highest_slot = results.U32();
+    result.status_flags = results.U32();
+  }
+  return results.good() ? std::optional(result) : std::nullopt;
+}
+
+void SessionSlots::Open(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride) {
+  session_ = std::move(session);
+  first_ = first;
+  stride_ = stride;
+  highest_ = session_->slots - 1;
+  status_flags_ = 0;
+  count_ = std::min<size_t>((session_->slots - first - 1) / stride + 1, kSlotsMax);
+  slots_.fill(Slot());
+}
+
+void SessionSlots::Close(uint64_t generation) {
+  if (session_ != nullptr && session_->generation == generation) session_ = nullptr;
+}
+
+std::optional<size_t> SessionSlots::Lowest(State state) const {
+  for (size_t index = 0; index < count_ && MayUse(index); ++index) {
+    if (slots_[index].state == state) return index;
+  }
+  return std::nullopt;
+}
+
+bool SessionSlots::CanTake() const {
+  return is_open() && (Lowest(State::kFree) || Lowest(State::kUnsettled));
+}
+
+SessionSlots::Taken SessionSlots::Take(uint32_t xid) {
+  const std::optional<size_t> unused = Lowest(State::kFree);
+  const size_t index = unused ? *unused : *Lowest(State::kUnsettled);
+  Slot& slot = slots_[index];
+  slot.state = State::kTaken;
+  slot.is_probe = !unused;
+  slot.xid = xid;
+  return {session_->generation, index, slot.sequence + (slot.is_probe ? 1 : 0)};
+}
+
+void SessionSlots::Encode(const Taken& taken, bool is_cached, std::span<std::byte> at) const {
+  Put(at, kOpSequence);
+  std::memcpy(at.data(), session_->id.data(), session_->id.size());
+  at = at.subspan(session_->id.size());
+  const uint32_t id = IdOf(taken.index);
+  Put(at, taken.sequence);
+  Put(at, id);
+  Put(at, std::max(highest_, id));
+  Put(at, is_cached ? 1 : 0);
+}
+
+void SessionSlots::Answer(const Taken& taken, const std::optional<SequenceResult>& result) {
+  if (!Has(taken)) return;
+  if (!result) return Leave(taken, true);
+  TakeResult(taken.index, *result);
+}
+
+void SessionSlots::TakeResult(size_t index, const SequenceResult& result) {
+  Slot& slot = slots_[index];
+  const uint32_t sent = slot.sequence + (slot.is_probe ? 1 : 0);
+  const bool was_probe = std::exchange(slot.is_probe, false);
+  slot.state = State::kFree;
+  switch (result.status) {
+    case kOk:
+      slot.sequence = sent + 1;
+      highest_ = std::min(result.target_highest_slot, session_->slots - 1);
+      if (std::exchange(status_flags_, result.status_flags) != result.status_flags) {
+        session_->on_status(session_->generation, result.status_flags);
+      }
+      return;
+    case kRetryUncachedRep:
+    case kSeqFalseRetry:
+      slot.sequence = sent + 1;
+      return;
+    case kDelay:
+      // The call before is executed still, or this one.
+      if (was_probe) slot.state = State::kUnsettled;
+      return;
+    case kSeqMisordered:
+      if (!was_probe) End();
+      return;
+    case kBadHighSlot:
+      highest_ = std::min(highest_, IdOf(index));
+      return;
+    case kBadSlot:
+      if (index == 0) return End();
+      highest_ = std::min(highest_, IdOf(index) - 1);
+      return;
+    case kBadSession:
+    case kConnNotBoundToSession:
+    case kDeadSession:
+      return End();
+    default:
+      if (was_probe) slot.state = State::kUnsettled;
+  }
+}
+
+void SessionSlots::End() {
+  const std::shared_ptr<const Session> ended = std::exchange(session_, nullptr);
+  ended->on_end(ended->generation);
+}
+
+void SessionSlots::Leave(const Taken& taken, bool was_sent) {
+  if (!Has(taken)) return;
+  Slot& slot = slots_[taken.index];
+  const bool was_probe = std::exchange(slot.is_probe, false);
+  if (!was_sent) {
+    slot.state = was_probe ? State::kUnsettled : State::kFree;
+    return;
+  }
+  // Neither of two calls has a reply: what the server has executed cannot be told by one more.
+  if (was_probe) return End();
+  slot.state = State::kUnsettled;
+}
+
+void SessionSlots::TakeLate(uint32_t xid, XdrReader& results) {
+  if (!is_open()) return;
+  for (size_t index = 0; index < count_; ++index) {
+    if (slots_[index].state != State::kUnsettled || slots_[index].xid != xid) continue;
+    if (const auto result = ReadSequence(results)) TakeResult(index, *result);
+    return;
+  }
+}
+
+}  // namespace nfswalk::rpc
