@@ -11,7 +11,6 @@ mapfile -t suites < <(bazel query --noshow_progress \
   'filter("/integration:(mount_|two_clients_test)", kind(cc_test, //tests/integration:*)) except attr(tags, nightly, //tests/...)
    union tests(//tests/unit/nfsclient/mount/...)' 2>/dev/null)
 # One processor for kernel and programs: nothing has its usual time.
-# The tests of large files need more memory than user-mode Linux has else.
-export UML_OPTIONS=mem=10G
-exec tests/run.sh --run_under="$PWD/tests/fixtures/user_mode_linux.sh env -u NFSWALK_KNFSD" --test_timeout=3600 "$@" \
+# Large files need more memory than user-mode Linux has by itself.
+exec tests/run.sh --run_under="env UML_OPTIONS=mem=10G $PWD/tests/fixtures/user_mode_linux.sh env -u NFSWALK_KNFSD" --test_timeout=3600 "$@" \
   "${suites[@]}"

@@ -172,7 +172,7 @@ rpc::XdrWriter& Compound::Add(int operation) {
   results_bytes_max_ += kResultBytesMax;
   if (OperationRank(operation) > OperationRank(counts_as_)) counts_as_ = operation;
   if (MustExecuteOnce(operation)) is_cached_ = true;
-  if (IsOutsideSessions(operation)) in_session_ = rpc::InSession::kNo;
+  if (IsOutsideSessions(operation)) in_session_ = false;
   return writer_.U32(static_cast<uint32_t>(operation));
 }
 
@@ -417,9 +417,8 @@ Compound& Compound::FreeState(const StateId& state) {
   return *this;
 }
 
-Compound& Compound::OfSession() {
-  in_session_ = rpc::InSession::kOrFail;
-  if (operations_ == 0) counts_as_ = static_cast<int>(rpc::kOpSequence);
+Compound& Compound::CountAsSequence() {
+  counts_as_ = static_cast<int>(rpc::kOpSequence);
   return *this;
 }
 

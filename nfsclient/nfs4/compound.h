@@ -88,8 +88,8 @@ class Compound {
   Compound& DestroySession(const SessionId& session);
   Compound& DestroyClientId(uint64_t client_id);
   Compound& FreeState(const StateId& state);
-  // Nothing but SEQUENCE, if nothing is added; fails where there is no session.
-  Compound& OfSession();
+  // Counts as SEQUENCE, which it has alone if nothing is added.
+  Compound& CountAsSequence();
 
   Compound& Open(const OpenArguments& arguments);
   Compound& ConfirmOpen(const StateId& state, uint32_t sequence);
@@ -125,7 +125,7 @@ class Compound {
   std::span<std::byte> read_into_;  // of READ
   size_t results_bytes_max_ = 128;
   int counts_as_ = 0;  // see OperationRank()
-  rpc::InSession in_session_ = rpc::InSession::kYes;
+  bool in_session_ = true;
   bool is_cached_ = false;
   const OwnerNames* names_ = nullptr;
 };

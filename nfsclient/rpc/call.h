@@ -66,6 +66,9 @@ class Call {
   const sunrpc_auth::AuthBody* auth = nullptr;
   // Ends in kUnreachable once an attempt to connect fails, instead of waiting for the next one.
   bool fail_if_unreachable = false;
+  // Ends in kCanceled while its connection has no session that it could be sent in, instead of
+  // waiting for one.
+  bool ends_with_session = false;
   // Borrowed. Asked by Retry before the call is sent over another connection than before; false
   // ends it instead. nullptr: it is sent.
   const std::function<bool()>* may_repeat = nullptr;

@@ -158,6 +158,7 @@ class Caller {
       Reply reply;
       rpc::Call call(request);
       call.may_repeat = may_repeat;
+      call.ends_with_session = budget.ends_with_session();
       const SendResult sent = Send(call, credential, budget);
       repeated |= sent.repeated;
       reply.error = sent.error;

@@ -108,9 +108,8 @@ void Connection::Submit(Call& call) {
   // After fork() the child has no driver, and the mutex's owner may not exist in it.
   if (!rcu::InForkedChild()) {
     const Lock lock(mutex_);
-    const bool must_fail =
-        call.request_.in_session == InSession::kOrFail && NeedsSlot(call) && !slots_.is_open();
-    if (state_ != State::kClosed && !must_fail) {
+    const bool ends = call.ends_with_session && NeedsSlot(call) && !slots_.is_open();
+    if (state_ != State::kClosed && !ends) {
       if (call.xid_ == 0) {
         do call.xid_ = next_xid_++;
         while (call.xid_ == 0);
@@ -127,7 +126,7 @@ void Connection::Submit(Call& call) {
 }
 
 bool Connection::IsInSession(const Request& request) const {
-  return minor_version_ != 0 && request.operations && request.in_session != InSession::kNo;
+  return minor_version_ != 0 && request.operations && request.in_session;
 }
 
 bool Connection::NeedsSlot(const Call& call) const {
@@ -176,16 +175,16 @@ void Connection::TakeSequence(Call& call) {
   }
   if (slots_.Has(taken)) return;
   call.outlived_session_ = true;
-  EndThoseThatFail();
+  EndWithSession();
 }
 
 // Ends the queued calls that do not wait for a session.
-void Connection::EndThoseThatFail() {
+void Connection::EndWithSession() {
   if (slots_.is_open()) return;
   CompleteAll(queue_, [this](const Call& call) {
-    const bool fails = call.request_.in_session == InSession::kOrFail && NeedsSlot(call) &&
-                       call.transmission_ == Call::Transmission::kQueued;
-    return fails ? Outcome::kCanceled : Outcome::kPending;
+    const bool ends = call.ends_with_session && NeedsSlot(call) &&
+                      call.transmission_ == Call::Transmission::kQueued;
+    return ends ? Outcome::kCanceled : Outcome::kPending;
   });
 }
 
@@ -204,7 +203,7 @@ void Connection::UseSession(std::shared_ptr<const Session> session, uint32_t fir
 void Connection::EndSession(uint64_t generation) {
   const Lock lock(mutex_);
   slots_.Close(generation);
-  EndThoseThatFail();
+  EndWithSession();
 }
 
 bool Connection::Remembers(const Call& call) {
@@ -217,7 +216,7 @@ void Connection::Leave(Call& call) {
   const Lock lock(mutex_);
   slots_.Leave(*call.slot_, call.slot_was_sent_);
   call.slot_.reset();
-  EndThoseThatFail();
+  EndWithSession();
   WakeNextSender();
 }
 

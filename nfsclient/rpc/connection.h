@@ -184,7 +184,7 @@ class Connection {
   void Queue(Call& call);
   bool TakeSlot(Call& call);
   void TakeSequence(Call& call);
-  void EndThoseThatFail();
+  void EndWithSession();
   void TimeOut(Call& call);
   void Complete(Call& call, Outcome outcome);
   // `outcome_of(Call&)`: kPending leaves the call as it is.

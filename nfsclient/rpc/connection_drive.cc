@@ -273,7 +273,7 @@ void Connection::TakeLateReply(uint32_t xid, XdrReader& reply) {
   if (minor_version_ == 0 || ReadReplyHeader(reply) != RejectReason::kNone) return;
   SkipCompoundHead(reply);
   slots_.TakeLate(xid, reply);
-  EndThoseThatFail();
+  EndWithSession();
 }
 
 // Returns false if the call has an answer already.

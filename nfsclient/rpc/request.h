@@ -52,13 +52,6 @@ class XdrBuffer {
   std::array<std::byte, kInlineBytes> inline_;
 };
 
-// Whether a COMPOUND is sent in the session of its connection, if that has sessions.
-enum class InSession : uint8_t {
-  kNo,      // such as those that begin one
-  kYes,     // waits while there is none
-  kOrFail,  // ends in Outcome::kCanceled while there is none
-};
-
 // Borrows its parts, which are sent one after the other: `arguments`, `data` and its padding to
 // four bytes, `tail`.
 struct Request {
@@ -66,7 +59,7 @@ struct Request {
   // Number of operations of a COMPOUND, without SEQUENCE: the connection writes the head, which has
   // both.
   std::optional<uint32_t> operations = std::nullopt;
-  InSession in_session = InSession::kYes;
+  bool in_session = true;  // false: one that begins or ends a session
   // It must not be executed twice: the server is to keep the reply (RFC 8881 2.10.6.1.3).
   bool is_cached = false;
   uint32_t counts_as = 0;  // in ReplyCounts

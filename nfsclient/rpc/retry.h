@@ -55,6 +55,9 @@ class Retry {
     Budget OfThisWait() const;
     // Limits what the n-th attempt waits for a reply to n times that, below timeo.
     void LimitAttempts(std::chrono::milliseconds timeout_max) { attempt_max = timeout_max; }
+    // Calls do not wait for a session (Call::ends_with_session): for the thread that gets it.
+    void EndWithSession() { ends_with_session_ = true; }
+    bool ends_with_session() const { return ends_with_session_; }
 
    private:
     friend class Retry;
@@ -63,6 +66,7 @@ class Retry {
     std::chrono::milliseconds attempt_max = kNoLimit;
     std::chrono::milliseconds pause{0};
     Clock::time_point pause_ends{};  // of ResumePause(), {}: none begun
+    bool ends_with_session_ = false;
   };
 
   // How far a call is. Behind Connection::Submit().

@@ -25,6 +25,9 @@ class ClientIds {
   using Budget = rpc::Caller::Budget;
   using Clock = std::chrono::steady_clock;
 
+  // Used if the server sends no lease time.
+  static constexpr std::chrono::seconds kDefaultLease{90};
+
   struct Status {
     std::errc error{};  // those of rpc/retry.h, the server's
     int status = 0;     // nfsstat4, if there was a reply
@@ -34,8 +37,10 @@ class ClientIds {
     // The server knows what was opened under the id before.
     bool has_state = false;
     Clock::time_point asked{};  // when the lease began
-    std::chrono::seconds lease{};
     CompoundLimits limits;
+  };
+  struct LeaseReply : Status {
+    std::chrono::seconds lease = kDefaultLease;
   };
 
   // Makes those of the minor version that `caller` speaks, which outlives them. `on_end` is called
@@ -48,30 +53,28 @@ class ClientIds {
 
   // Gets a client id; `known`: the last one, 0 for none.
   virtual Granted Get(uint64_t known, Budget& budget) = 0;
+  // Begins to use it: calls that wait for it are sent from here on. Whoever asks by then must be
+  // told of the new id. Returns the lease time.
+  virtual LeaseReply Begin(Budget& budget) = 0;
   // Renews the lease of `id`. status: NFS4_OK, if it has.
   virtual Status Renew(uint64_t id, Budget& budget) = 0;
   // Tells the server that nothing more is reclaimed.
   virtual Status CompleteReclaim(Budget& budget) = 0;
   // Lets the server forget the client, which has closed its files.
   virtual void Discard(uint64_t id, Budget& budget) = 0;
-  // Whether the lease is renewed while no file is open, too.
-  virtual bool renews_always() const = 0;
-  // Whether the server opens nothing new before CompleteReclaim().
-  virtual bool completes_reclaim() const = 0;
+  // Whether calls are of the client id that is used when they are sent, and name none. Then the
+  // lease is renewed while no file is open, too, and the server opens nothing new before
+  // CompleteReclaim().
+  virtual bool has_sessions() const = 0;
 
  protected:
   ClientIds();
 
   // A server that says more is not believed (MAX_LEASE_PERIOD).
   static constexpr std::chrono::seconds kLeaseMax{3600};
-  // Used if the server sends no lease time.
-  static constexpr std::chrono::seconds kDefaultLease{90};
   // Limit of attempts at one client id.
   static constexpr int kTriesMax = 4;
 
-  struct LeaseReply : Status {
-    std::chrono::seconds lease = kDefaultLease;
-  };
   // Reads PUTROOTFH and GetLimits().
   static void DecodeLease(CompoundReader& reader, LeaseReply& reply);
   static void SetStatus(const CompoundReader& reader, Status& reply);

@@ -36,13 +36,15 @@ std::expected<LiveClient, std::errc> Lease::Client(Budget& budget) {
 std::errc Lease::Replace(uint64_t generation, StateError state_error, Budget& budget) {
   const std::unique_lock replacing(replacing_, budget.deadline());
   if (!replacing) return CallDeadline::Error();
+  Budget own = budget;
+  own.EndWithSession();
   for (int made = 0; made < kReplacementsMax; ++made) {
     if (Current().generation != generation) return {};
-    const std::errc error = Establish(state_error == StateError::kServerRestart, budget);
+    const std::errc error = Establish(state_error == StateError::kServerRestart, own);
     if (error != std::errc{}) return error;
     const LiveClient client = Current();
     if (client.generation == generation) return {};  // the server has kept all state
-    const Recovery recovery = recover_(client, budget);
+    const Recovery recovery = recover_(client, own);
     if (recovery.has_left) NoteLeft();
     if (!ConcernsClient(recovery.state_error)) return {};
     state_error = recovery.state_error;
@@ -56,20 +58,32 @@ std::errc Lease::Establish(bool may_reclaim, Budget& budget) {
   const std::errc started = StartThread();
   if (started != std::errc{}) return started;
   const ClientIds::Granted granted = ids_->Get(Current().id, budget);
-  if (granted.error == std::errc{}) SetClient(granted, may_reclaim);
-  return granted.error;
+  if (granted.error != std::errc{}) return granted.error;
+  SetClient(granted, may_reclaim);
+  const ClientIds::LeaseReply begun = ids_->Begin(budget);
+  if (begun.error == std::errc{}) {
+    SetLease(granted.asked, begun.lease);
+  } else {
+    NoteEnded();
+  }
+  return {};
 }
 
 void Lease::SetClient(const ClientIds::Granted& granted, bool may_reclaim) {
-  caller_.FitLease(granted.lease);
   const std::lock_guard lock(mutex_);
   if (!granted.has_state) {
     live_ = {granted.id, live_.generation + 1, may_reclaim};
     established_ = granted.asked;
   }
-  lease_time_ = granted.lease;
   limits_ = granted.limits;
-  valid_until_.store((granted.asked + granted.lease).time_since_epoch());
+  changed_.notify_all();
+}
+
+void Lease::SetLease(Clock::time_point began, std::chrono::seconds lease) {
+  caller_.FitLease(lease);
+  const std::lock_guard lock(mutex_);
+  lease_time_ = lease;
+  valid_until_.store((began + lease).time_since_epoch());
   changed_.notify_all();
 }
 
@@ -101,7 +115,7 @@ void Lease::NoteEnded() {
 }
 
 Lease::Recovery Lease::CompleteReclaim(const LiveClient& client, bool has_left, Budget& budget) {
-  if (!ids_->completes_reclaim()) return {};
+  if (!ids_->has_sessions()) return {};
   {
     const std::lock_guard lock(mutex_);
     if (reclaim_completed_ >= client.generation) return {};
@@ -158,6 +172,8 @@ void Lease::KeepAlive() {
   std::optional<Clock::time_point> renewal_due;
   std::chrono::milliseconds pause = kPauseMin;
   uint64_t generation = 0;
+  std::chrono::milliseconds lease_time{};
+  bool is_replaced = true;
   while (!stopped_) {
     const bool had_left = has_left_ || has_ended_;
     if (!RenewsNow() && !had_left) renewal_due.reset();
@@ -167,15 +183,21 @@ void Lease::KeepAlive() {
     };
     changed_.wait(lock, [&] { return stopped_ || is_needed(); });
     const Clock::time_point now = Clock::now();
-    if (std::exchange(generation, live_.generation) != live_.generation) renewal_due.reset();
+    if (std::exchange(generation, live_.generation) != live_.generation) {
+      renewal_due.reset();
+      pause = kPauseMin;
+    }
+    if (std::exchange(lease_time, lease_time_) != lease_time_) renewal_due.reset();
     if (!renewal_due) renewal_due = now + lease_time_ / 3;
     const bool is_hurried = has_left_ || has_ended_;
     const Clock::time_point due = is_hurried ? std::min(*renewal_due, now + pause) : *renewal_due;
+    const auto has_just_ended = [&] { return has_ended_ && is_replaced; };  // calls wait for it
     const auto is_disturbed = [&] {
-      return stopped_ || (!is_hurried && (has_left_ || has_ended_)) ||
-             live_.generation != generation;
+      return stopped_ || (!is_hurried && has_left_) || has_just_ended() ||
+             live_.generation != generation || lease_time_ != lease_time;
     };
-    if (changed_.wait_until(lock, due, is_disturbed) || !is_needed()) continue;
+    if (!has_just_ended() && changed_.wait_until(lock, due, is_disturbed)) continue;
+    if (stopped_ || !is_needed()) continue;
     const bool has_ended = std::exchange(has_ended_, false);
     const bool renews = !has_ended && Clock::now() >= *renewal_due;
     if (renews) {
@@ -186,7 +208,7 @@ void Lease::KeepAlive() {
     }
     lock.unlock();
     if (has_ended) {
-      ReplaceEnded();
+      is_replaced = ReplaceEnded();
     } else if (renews) {
       KeepClient();
     } else {
@@ -202,17 +224,19 @@ void Lease::KeepClient() {
   (void)Confirm(Current().generation, budget);
 }
 
-// Until then calls wait for a session: tried again until it succeeds.
-void Lease::ReplaceEnded() {
+// Returns whether that succeeded; until then calls wait for a session.
+bool Lease::ReplaceEnded() {
   Budget budget = caller_.NewBudget();
   const std::errc error = Replace(Current().generation, StateError::kServerRestart, budget);
   if (error != std::errc{}) NoteEnded();
+  return error == std::errc{};
 }
 
 // Holds a renewal up for no longer than an attempt at one, unless the client id is gone.
 void Lease::RecoverLeft() {
   const LiveClient client = Current();
   Budget budget = rpc::Retry::BudgetUntil(Clock::now() + AttemptMax());
+  budget.EndWithSession();
   const Recovery recovery = recover_(client, budget);
   if (recovery.has_left) NoteLeft();
   if (!ConcernsClient(recovery.state_error)) return;
@@ -225,6 +249,7 @@ std::errc Lease::Confirm(uint64_t generation, Budget& budget) {
   if (client.generation != generation) return {};
   Budget attempts = budget;
   attempts.LimitAttempts(AttemptMax());
+  attempts.EndWithSession();
   const Clock::time_point asked = Clock::now();
   const ClientIds::Status renewed = ids_->Renew(client.id, attempts);
   const StateError state_error = StateErrorOf(renewed.status);

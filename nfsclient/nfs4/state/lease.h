@@ -74,6 +74,11 @@ class Lease {
   }
   // Returns the current client id; generation 0: none yet.
   LiveClient Current() const;
+  // Returns the generation of the client id that a call with a reply was of, or a later one;
+  // `named`: that which it was made for.
+  uint64_t GenerationOf(const LiveClient& named) const {
+    return ids_->has_sessions() ? Current().generation : named.generation;
+  }
   CompoundLimits limits() const;
   // Asks the server whether it knows the client id of `generation`, of which a state id is said to
   // have expired: one alone may. Replaces it if not. Errors: those of Replace().
@@ -104,13 +109,14 @@ class Lease {
 
   std::errc Establish(bool may_reclaim, Budget& budget);
   void SetClient(const ClientIds::Granted& granted, bool may_reclaim);
+  void SetLease(Clock::time_point began, std::chrono::seconds lease);
   void NoteEnded();
   std::errc StartThread();
   void KeepAlive();
   void KeepClient();
-  void ReplaceEnded();
+  bool ReplaceEnded();
   void RecoverLeft();
-  bool RenewsNow() const { return files_open_ > 0 || ids_->renews_always(); }
+  bool RenewsNow() const { return files_open_ > 0 || ids_->has_sessions(); }
   std::chrono::milliseconds AttemptMax() const;
   bool IsOverdue() const { return Clock::now().time_since_epoch() >= valid_until_.load(); }
 
@@ -124,7 +130,7 @@ class Lease {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   LiveClient live_;  // this and below: guarded by mutex_
-  std::chrono::milliseconds lease_time_{};
+  std::chrono::milliseconds lease_time_{ClientIds::kDefaultLease};
   Clock::time_point established_{};
   CompoundLimits limits_;
   uint64_t reclaim_completed_ = 0;  // the last generation that it is of

@@ -119,6 +119,7 @@ LockOwners::Answer LockOwners::Send(LockOwner& owner, const LockCall& call, cons
   if (reply.status != NFS4_OK) return reply;
   owner.ranges = std::move(next);
   owner.state = reply.state;
+  if (caller_.minor_version() != 0) owner.state.sequence = 0;  // its latest (RFC 8881 8.2.2)
   owner.known = true;
   return reply;
 }
@@ -141,6 +142,9 @@ std::errc LockOwners::Settle(LockOwner& owner, const Opener& opener, Budget& bud
     if (answer.status == NFS4_OK && call.lock.type != given_up.lock.type) {
       owner.ranges = owner.ranges.With(given_up.lock);
     }
+    // It was executed, and another owner has taken what it weakened: without numbers the server
+    // answers what it is asked now.
+    if (answer.status == NFS4ERR_DENIED && call.lock.type != given_up.lock.type) Lose(owner);
     // Was not executed; only what unlocks is still to be done.
     if (StateErrorOf(answer.status) == StateError::kWait) {
       if (call.kind == LockCall::Kind::kUnlock) owner.unanswered = call;

@@ -71,6 +71,8 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   OpenOwner owner;                // guarded by reopening
   bool closed_on_server = false;  // guarded by reopening; or need not be closed there
   std::atomic<bool> closed{false};
+  // The generation of the last client id under which the server has said whether it is reclaimed.
+  std::atomic<uint64_t> reclaim_answered{0};
 
   // A lock-owner's first LOCK has used the open-owner's sequence and got no reply. Guarded by
   // reopening.

@@ -71,7 +71,8 @@ const std::shared_ptr<OpenFiles::File>& OpenFiles::FileOf(const OpenState& state
 
 OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
-      owners_(caller, names),
+      owners_(caller, names,
+              [this](uint64_t generation) { return lease_.Current().generation == generation; }),
       lock_owners_(caller),
       lease_(caller, [this](const LiveClient& client, Budget& budget) {
         return RecoverAll(client, budget);
@@ -106,7 +107,7 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
     if (acquired.error != kOk) return Failure<Opened>(acquired.error);
     Opened opened{
         kOk, acquired.handle, acquired.attributes, acquired.granted, acquired.directory, nullptr};
-    opened.state = Register(request, credential, client->generation, std::move(acquired));
+    opened.state = Register(request, credential, lease_.GenerationOf(*client), std::move(acquired));
     return opened;
   }
   return Failure<Opened>(std::errc::io_error);
@@ -286,7 +287,10 @@ Lease::Recovery OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
       }
     }
     if (claim != Claim::kPrevious) continue;
-    const Lease::Recovery completed = lease_.CompleteReclaim(client, !left.empty(), budget);
+    const bool waits = MayReclaim(client) && std::ranges::any_of(left, [&](const File* file) {
+                         return file->reclaim_answered.load() < client.generation;
+                       });
+    const Lease::Recovery completed = lease_.CompleteReclaim(client, waits, budget);
     if (completed.has_left || completed.state_error != StateError::kNone) return completed;
   }
   return {StateError::kNone, !left.empty()};
@@ -381,6 +385,9 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const State
   const StateError state_error = StateErrorOf(acquired.status);
   if (ConcernsClient(state_error) || state_error == StateError::kWait) return {kOk, state_error};
   if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
+  if (claim == Claim::kPrevious && acquired.error != kOk) {
+    file.reclaim_answered.store(client.generation);
+  }
   if (acquired.error == kOk) {
     const Reopened locks = RecoverLocks(claim, file, acquired, client, on_delay, budget);
     if (locks.error != kOk || locks.state_error != StateError::kNone) {
@@ -394,7 +401,7 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const State
       owners_.CloseLater(std::move(file.owner), file.handle, later.id);
     }
     later.id = acquired.state;
-    later.generation = client.generation;
+    later.generation = lease_.GenerationOf(client);
     later.reopened = Clock::now();
     file.owner = std::move(acquired.owner);
   } else if (claim == Claim::kNull || acquired.status == NFS4ERR_FHEXPIRED) {

@@ -27,6 +27,12 @@ bool IsBadSeqidOrStateid(int status) {
   return state_error == StateError::kOwner || state_error == StateError::kState;
 }
 
+Acquired Refused(int status) {
+  Acquired refused = Failure<Acquired>(ErrnoOfStatus4(status));
+  refused.status = status;
+  return refused;
+}
+
 bool IsWait(int status) { return StateErrorOf(status) == StateError::kWait; }
 
 // Judges the status of an OPEN_CONFIRM or CLOSE that settles. EXPIRED is of the state id, which is
@@ -118,6 +124,8 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                            [&](CompoundReader& reader, OpenedReply& reply) {
                              reply.executed = reader.Next(OP_PUTFH) && reader.Next(OP_SAVEFH);
                              reply.granted = TakeOpen(reader, reply.grant);
+                             // Its latest, always (RFC 8881 8.2.2).
+                             if (caller_.minor_version() != 0) reply.grant.state.sequence = 0;
                              reply.SetStatus(reader, reply.granted);
                              // The file is open: later failures leave parts of the reply out.
                              FileHandle handle;
@@ -172,6 +180,7 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
   arguments.client_id = client.id;
   for (int restarts = 0; restarts < kRestartsMax;) {
     if (rpc::Retry::OutOfTime(budget)) return Failure<Acquired>(CallDeadline::Error());
+    if (!is_current_(client.generation)) return Refused(NFS4ERR_STALE_CLIENTID);
     OpenOwner owner = Take(credential, client.generation);
     const bool owners_as_names = owners_as_names_.load();
     const OpenedReply opened =
@@ -207,9 +216,7 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
     } else if (opened.status == NFS4ERR_BADOWNER && !owners_as_names) {
       owners_as_names_.store(true);
     } else {
-      Acquired refused = Failure<Acquired>(ErrnoOfStatus4(opened.status));
-      refused.status = opened.status;
-      return refused;
+      return Refused(opened.status);
     }
   }
   return Failure<Acquired>(std::errc::io_error);

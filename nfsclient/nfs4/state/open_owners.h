@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -80,13 +81,18 @@ class OpenOwners {
   // the lease ends.
   static constexpr size_t kUnsettledMax = 256;
 
+  // Whether the client id of this generation is the current one.
+  using IsCurrent = std::function<bool(uint64_t generation)>;
+
   // `caller` and `names` must outlive it.
-  OpenOwners(rpc::Caller& caller, const OwnerNames& names) : caller_(caller), names_(names) {}
+  OpenOwners(rpc::Caller& caller, const OwnerNames& names, IsCurrent is_current)
+      : caller_(caller), names_(names), is_current_(std::move(is_current)) {}
 
   // Opens and confirms. `at`: the directory, or the file if arguments.reclaim. Fills client id,
   // owner and sequence into `arguments`; turns kGuarded into kNoCreate once the file was created,
-  // so that a repeated OPEN does not fail with EEXIST. Errors: the server's, those of rpc/retry.h,
-  // io_error after too many repetitions.
+  // so that a repeated OPEN does not fail with EEXIST. A `client` that is not the current one any
+  // more is refused as the server does (NFS4ERR_STALE_CLIENTID). Errors: the server's, those of
+  // rpc/retry.h, io_error after too many repetitions.
   Acquired Open(const LiveClient& client, const FileHandle& at, OpenArguments& arguments,
                 const Credential& credential, OnDelay on_delay, Budget& budget);
   // Sends CLOSE and takes the owner back; returns false if there was no reply, and the call is to
@@ -146,6 +152,7 @@ class OpenOwners {
 
   rpc::Caller& caller_;
   const OwnerNames& names_;
+  const IsCurrent is_current_;
   // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
   std::atomic<bool> owners_as_names_{false};
   mutable std::mutex mutex_;

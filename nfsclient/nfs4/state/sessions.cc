@@ -72,20 +72,22 @@ ClientIds::Granted Sessions::Get(uint64_t known, Budget& budget) {
     is_exchanged_ = false;
   }
   if (granted.error != std::errc{}) return granted;
-  Compound compound;
-  compound.PutRoot().GetLimits().OfSession();
-  const auto lease = CallCompound<LeaseReply>(caller_, compound, credential_, budget,
-                                              [](CompoundReader& reader, LeaseReply& reply) {
-                                                DecodeLease(reader, reply);
-                                                SetStatus(reader, reply);
-                                              });
-  static_cast<Status&>(granted) = lease;
   granted.id = client_id_;
-  granted.lease = lease.lease;
   granted.limits = limits_;
   granted.has_state = has_state_ && known == client_id_;
   has_state_ = true;
   return granted;
+}
+
+ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
+  caller_.UseSession(session_);
+  Compound compound;
+  compound.PutRoot().GetLimits();
+  return CallCompound<LeaseReply>(caller_, compound, credential_, budget,
+                                  [](CompoundReader& reader, LeaseReply& reply) {
+                                    DecodeLease(reader, reply);
+                                    SetStatus(reader, reply);
+                                  });
 }
 
 ClientIds::Status Sessions::Exchange(Budget& budget) {
@@ -120,11 +122,11 @@ ClientIds::Status Sessions::Create(Budget& budget) {
                                    });
   if (reply.error != std::errc{}) return reply;
   ++sequence_;
-  reply.error = Use(reply.grant);
+  reply.error = Prepare(reply.grant);
   return reply;
 }
 
-std::errc Sessions::Use(const SessionGrant& grant) try {
+std::errc Sessions::Prepare(const SessionGrant& grant) try {
   if (!IsUsable(grant.fore)) return std::errc::protocol_error;
   auto session = std::make_shared<rpc::Session>();
   session->id = grant.id;
@@ -140,7 +142,6 @@ std::errc Sessions::Use(const SessionGrant& grant) try {
              .request_bytes_max = grant.fore.request_bytes_max,
              .response_bytes_max = grant.fore.response_bytes_max};
   session_ = std::move(session);
-  caller_.UseSession(session_);
   return {};
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
@@ -148,7 +149,7 @@ std::errc Sessions::Use(const SessionGrant& grant) try {
 
 ClientIds::Status Sessions::Renew(uint64_t, Budget& budget) {
   Compound compound;
-  compound.OfSession();
+  compound.CountAsSequence();
   return CallCompound<Status>(
       caller_, compound, credential_, budget, [](CompoundReader& reader, Status& reply) {
         // The session ends with its errors, and is not asked again.
@@ -160,7 +161,7 @@ ClientIds::Status Sessions::Renew(uint64_t, Budget& budget) {
 
 ClientIds::Status Sessions::CompleteReclaim(Budget& budget) {
   Compound compound;
-  compound.CompleteReclaim().OfSession();
+  compound.CompleteReclaim();
   auto reply = CallCompound<Status>(caller_, compound, credential_, budget,
                                     [](CompoundReader& reader, Status& completed) {
                                       reader.Next(kOpReclaimComplete);

@@ -24,16 +24,16 @@ class Sessions final : public ClientIds {
       : caller_(caller), on_end_(std::move(on_end)) {}
 
   Granted Get(uint64_t known, Budget& budget) override;
+  LeaseReply Begin(Budget& budget) override;
   Status Renew(uint64_t id, Budget& budget) override;
   Status CompleteReclaim(Budget& budget) override;
   void Discard(uint64_t id, Budget& budget) override;
-  bool renews_always() const override { return true; }
-  bool completes_reclaim() const override { return true; }
+  bool has_sessions() const override { return true; }
 
  private:
   Status Exchange(Budget& budget);
   Status Create(Budget& budget);
-  std::errc Use(const SessionGrant& grant);
+  std::errc Prepare(const SessionGrant& grant);
 
   rpc::Caller& caller_;
   const std::function<void()> on_end_;

@@ -40,7 +40,7 @@ ClientIds::Granted SetClientIds::Get(uint64_t, Budget& budget) {
                                    });
       static_cast<Status&>(granted) = confirmed;
       granted.id = offered.grant.client_id;
-      granted.lease = confirmed.lease;
+      lease_ = confirmed;
       if (confirmed.error == std::errc{}) return granted;
     }
     if (granted.status == NFS4ERR_CLID_INUSE) {

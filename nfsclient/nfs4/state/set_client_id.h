@@ -13,15 +13,16 @@ class SetClientIds final : public ClientIds {
   explicit SetClientIds(rpc::Caller& caller) : caller_(caller) {}
 
   Granted Get(uint64_t known, Budget& budget) override;
+  LeaseReply Begin(Budget&) override { return lease_; }
   Status Renew(uint64_t id, Budget& budget) override;
   Status CompleteReclaim(Budget&) override { return {}; }
   // There is no such operation.
   void Discard(uint64_t, Budget&) override {}
-  bool renews_always() const override { return false; }
-  bool completes_reclaim() const override { return false; }
+  bool has_sessions() const override { return false; }
 
  private:
   rpc::Caller& caller_;
+  LeaseReply lease_;  // of the last Get()
 };
 
 }  // namespace nfswalk::protocol

@@ -163,7 +163,7 @@ TEST_F(GivenUpTest, ACloseThatIsAnsweredWithExpiredCostsNoOtherFile) {
   server_.Put("g", {.mode = 0666, .data = "other"});
   ASSERT_EQ(Lock(kMe, {0, 9}), kOk);
   std::unique_ptr<OpenState> other = OpenFile("g");
-  const int client_ids = server_.calls(OP_SETCLIENTID);
+  const int client_ids = server_.calls(ClientOperation());
   server_.Inject(OP_CLOSE, {Kind::kLoseCall}, kForEver);
   other.reset();
   server_.Before(OP_CLOSE, [&] {
@@ -173,7 +173,7 @@ TEST_F(GivenUpTest, ACloseThatIsAnsweredWithExpiredCostsNoOtherFile) {
   server_.AwaitCalls(OP_CLOSE, server_.calls(OP_CLOSE) + 1);
   EXPECT_EQ(Lock(kYou, {0, 9}), std::errc::resource_unavailable_try_again);
   EXPECT_FALSE(OpenFiles::HasLostLocks(kept_.get()));
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), client_ids);
+  EXPECT_EQ(server_.calls(ClientOperation()), client_ids);
 }
 
 // The caller was told that it has the stronger lock still.

@@ -217,12 +217,12 @@ TEST_F(LocksTest, OneExpiredStateIdLosesTheLocksOfItsFileAlone) {
   const FileHandle file = file_;
   const std::unique_ptr<OpenState> other = OpenFile("g");
   ASSERT_EQ(Lock(kMe, {0, 9}), kOk);
-  const int client_ids = server_.calls(OP_SETCLIENTID);
+  const int client_ids = server_.calls(ClientOperation());
   server_.Inject(OP_READ, Fails(NFS4ERR_EXPIRED));
   EXPECT_EQ(Read(other.get()).data, "other");
   EXPECT_EQ(Read(state_.get(), file).data, "hello");
   EXPECT_FALSE(OpenFiles::HasLostLocks(state_.get()));
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), client_ids);
+  EXPECT_EQ(server_.calls(ClientOperation()), client_ids);
 }
 
 struct StatusRow {

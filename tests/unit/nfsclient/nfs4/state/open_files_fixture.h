@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <list>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include "nfsclient/nfs4/compound.h"
 #include "nfsclient/nfs4/decode.h"
+#include "nfsclient/nfs4/operation_names.h"
 #include "nfsclient/nfs4/state/open_files.h"
 #include "tests/fixtures/fake_nfs4.h"
 #include "tests/fixtures/libnfs_raw.h"
@@ -44,8 +46,17 @@ class OpenFilesTest : public testing::Test {
     open_files_.reset();
     caller_ =
         std::move(rpc::Caller::Open({"127.0.0.1", server_.port(), 100003, 4}, options).value());
+    caller_->SetMinorVersion(MinorVersion());
     open_files_ = std::make_shared<OpenFiles>(*caller_, owners_);
   }
+
+  // Of the whole binary.
+  static uint32_t MinorVersion() {
+    const char* const minor = std::getenv("NFSWALK_MINOR_VERSION");
+    return minor == nullptr ? 0 : static_cast<uint32_t>(std::atoi(minor));
+  }
+  // The one that each client id begins with.
+  static int ClientOperation() { return MinorVersion() == 0 ? int{OP_SETCLIENTID} : kOpExchangeId; }
 
   OpenFiles::Opened Open(const OpenFiles::OpenRequest& request,
                          const Credential& credential = kUser) {

@@ -13,7 +13,7 @@ namespace {
 TEST_F(OpenFilesTest, NothingIsSentBeforeTheFirstOpen) {
   open_files_.reset();
   EXPECT_EQ(caller_->calls_sent(), 0u);
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 0);
+  EXPECT_EQ(server_.calls(ClientOperation()), 0);
 }
 
 TEST_F(OpenFilesTest, AnOpenFileIsReadThroughItsStateAndClosedByItsDestructor) {
@@ -23,7 +23,7 @@ TEST_F(OpenFilesTest, AnOpenFileIsReadThroughItsStateAndClosedByItsDestructor) {
   EXPECT_EQ(server_.opens(), 1u);
   state.reset();
   EXPECT_EQ(server_.opens(), 0u);
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
+  EXPECT_EQ(server_.calls(ClientOperation()), 1);
 }
 
 TEST_F(OpenFilesTest, AnOpenReturnsTheFileAndTheDirectorysChange) {
@@ -144,7 +144,7 @@ TEST_P(RefusedOpen, RefusalOfEveryOwnerAndClientIdIsAnError) {
   server_.Inject(OP_OPEN, Fails(GetParam()), 100);
   EXPECT_EQ(Open(OpenRequest()).error, std::errc::io_error);
   EXPECT_LT(server_.calls(OP_OPEN), 10);
-  EXPECT_LT(server_.calls(OP_SETCLIENTID), 10);
+  EXPECT_LT(server_.calls(ClientOperation()), 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RefusedOpen,
@@ -281,13 +281,13 @@ TEST_F(OpenFilesTest, AStateThatOutlivesTheOpensCloses) {
 TEST_F(OpenFilesTest, AClientIdInUseIsReplacedByANewIdString) {
   server_.Inject(OP_SETCLIENTID, Fails(NFS4ERR_CLID_INUSE));
   OpenFile();
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(ClientOperation()), 2);
 }
 
 TEST_F(OpenFilesTest, ARestartBeforeTheConfirmationEstablishesAnotherClientId) {
   server_.Before(OP_SETCLIENTID_CONFIRM, [&] { server_.Restart(false); });
   OpenFile();
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(ClientOperation()), 2);
 }
 
 }  // namespace

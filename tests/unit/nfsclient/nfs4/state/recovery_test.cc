@@ -25,7 +25,7 @@ TEST_F(OpenFilesRecoveryTest, AfterARestartTheFileIsOpenedByName) {
   server_.Restart(false);
   EXPECT_EQ(Read(state.get()).data, "hello");
   EXPECT_NE(OpenFiles::StateOf(state.get()), before);
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(ClientOperation()), 2);
   EXPECT_EQ(server_.opens(), 1u);
   state.reset();
   EXPECT_EQ(server_.opens(), 0u);
@@ -82,7 +82,7 @@ TEST_F(OpenFilesRecoveryTest, AfterTheLeaseExpiredTheFileIsOpenedByNameAtOnce) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.ExpireLeases();
   EXPECT_EQ(Read(state.get()).data, "hello");
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(ClientOperation()), 2);
   EXPECT_EQ(server_.calls(OP_OPEN), 2);
 }
 
@@ -90,7 +90,7 @@ TEST_F(OpenFilesRecoveryTest, AnOpenAfterTheLeaseExpiredEstablishesAnotherClient
   OpenFile();
   server_.ExpireLeases();
   EXPECT_EQ(Read(OpenFile().get()).data, "hello");
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(ClientOperation()), 2);
 }
 
 TEST_F(OpenFilesRecoveryTest, ADroppedStateIdReopensItsFileAlone) {
@@ -103,7 +103,7 @@ TEST_F(OpenFilesRecoveryTest, ADroppedStateIdReopensItsFileAlone) {
   EXPECT_EQ(Read(dropped.get(), HandleOf(server_.Find("f")->handle())).data, "hello");
   EXPECT_EQ(Read(kept.get(), other).data, "other");
   EXPECT_EQ(OpenFiles::StateOf(kept.get()), before);
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
+  EXPECT_EQ(server_.calls(ClientOperation()), 1);
 }
 
 TEST_F(OpenFilesRecoveryTest, AServerThatRefusesItsOwnStateIdsIsRetriedWithPauses) {
@@ -155,7 +155,7 @@ TEST_F(OpenFilesRecoveryTest, ARevokedOpenIsReopenedAlone) {
   server_.Inject(OP_READ, Fails(NFS4ERR_ADMIN_REVOKED));
   EXPECT_EQ(Read(state.get()).data, "hello");
   EXPECT_EQ(server_.calls(OP_OPEN), 2);
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
+  EXPECT_EQ(server_.calls(ClientOperation()), 1);
 }
 
 // One of the two is delayed until the end; which one is up to the table of open files.
@@ -222,7 +222,7 @@ TEST_F(OpenFilesRecoveryTest, AFileThatASoftMountDidNotReopenInTimeIsReopenedLat
   server_.Inject(OP_OPEN, {Kind::kSilence});
   EXPECT_EQ(Read(state.get()).error, std::errc::timed_out);
   EXPECT_EQ(Read(state.get()).data, "hello");
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(ClientOperation()), 2);
 }
 
 TEST_F(OpenFilesRecoveryTest, ConcurrentRecoveriesEstablishOneClientId) {
@@ -243,7 +243,7 @@ TEST_F(OpenFilesRecoveryTest, ConcurrentRecoveriesEstablishOneClientId) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(read.load(), kThreads * kRestarts);
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1 + kRestarts);
+  EXPECT_EQ(server_.calls(ClientOperation()), 1 + kRestarts);
   EXPECT_EQ(server_.calls(OP_OPEN), kThreads * (1 + kRestarts));
 }
 
@@ -342,7 +342,7 @@ TEST_F(OpenFilesRecoveryTest, TheLeaseOfAnOpenFileIsRenewed) {
   const std::unique_ptr<OpenState> state = OpenFile();
   server_.AwaitCalls(OP_RENEW, 2);
   EXPECT_EQ(server_.last_uid(OP_RENEW), Credential::OfProcess().uid());
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
+  EXPECT_EQ(server_.calls(ClientOperation()), 1);
 }
 
 // WIRE-33: the connection has died without a FIN or RST.
@@ -353,7 +353,7 @@ TEST_F(OpenFilesRecoveryTest, ARenewalThatGetsNoReplyGoesOverAnotherConnection) 
   server_.Inject(OP_RENEW, {Kind::kSilence});
   server_.AwaitCalls(OP_RENEW, 3);
   EXPECT_EQ(caller_->connections_opened(), 2u);
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 1);
+  EXPECT_EQ(server_.calls(ClientOperation()), 1);
 }
 
 TEST_F(OpenFilesRecoveryTest, ARenewalAfterARestartReclaimsTheFiles) {
@@ -363,7 +363,7 @@ TEST_F(OpenFilesRecoveryTest, ARenewalAfterARestartReclaimsTheFiles) {
   server_.AwaitCalls(OP_RENEW, 2);  // the second is sent after the files are reopened
   EXPECT_EQ(server_.opens(), 1u);
   EXPECT_EQ(Read(state.get()).data, "hello");
-  EXPECT_EQ(server_.calls(OP_SETCLIENTID), 2);
+  EXPECT_EQ(server_.calls(ClientOperation()), 2);
 }
 
 }  // namespace
