@@ -91,7 +91,7 @@ TEST_F(SessionsTest, EachErrorOfSequenceIsGotOver) {
   }
 }
 
-// What version 4.0 cannot tell: it was this call that made it.
+// WIRE-38. What version 4.0 cannot tell: it was this call that made it.
 TEST_F(SessionsTest, ACallWhoseReplyIsLostIsExecutedOnce) {
   for (const Kind kind : {Kind::kLoseReply, Kind::kLoseCall}) {
     Connect();
@@ -197,6 +197,7 @@ TEST_F(SessionsTest, ASlotWhoseCallNeverCameIsUsedAgain) {
   EXPECT_EQ(sessions_made(), 1);
 }
 
+// WIRE-39.
 TEST_F(SessionsTest, AServerThatRestartsHasAnotherClient) {
   Connect();
   server_.Restart(false);

@@ -100,7 +100,7 @@ TEST_F(SessionSlotsTest, ConnectionsHaveSlotsOfTheirOwn) {
   }
 }
 
-// Each status of SEQUENCE: whether its number is used up, and whether the session goes on.
+// WIRE-37. Each status of SEQUENCE: whether its number is used up, and whether the session goes on.
 TEST_F(SessionSlotsTest, EachStatusTellsOfItsSlot) {
   const struct {
     uint32_t status;
@@ -213,7 +213,7 @@ TEST_F(SessionSlotsTest, ALateReplySettlesItsSlotAlone) {
   EXPECT_EQ(ended_.size(), 1u) << "no doubt was left";
 }
 
-TEST_F(SessionSlotsTest, WhatIsOfAnEarlierSessionTouchesNone) {
+TEST_F(SessionSlotsTest, ACallOfAnEarlierSessionTouchesNoSlot) {
   Open(1);
   const auto before = slots_.Take(1);
   Open(1);
@@ -233,7 +233,7 @@ TEST_F(SessionSlotsTest, StatusFlagsAreToldOnceForEachChange) {
   EXPECT_EQ(flags_, (std::vector<uint32_t>{1, 0x100, 0}));
 }
 
-TEST(ReadSequence, EveryPrefixAndOtherOperationsAreRefused) {
+TEST(ReadSequence, RefusesEveryPrefixAndOtherOperations) {
   protocol::Xdr whole;
   whole.U32(53, kOk).Raw(std::string(16, 's')).U32(1, 2, 3, 4, 5);
   for (size_t bytes = 0; bytes <= whole.str().size(); bytes += 4) {

@@ -185,6 +185,7 @@ TEST_F(GivenUpTest, AWeakerLockWeakensNoneLater) {
   EXPECT_EQ(Lock(*kept_, kYou, LockType::kRead, {0, 9}), std::errc::resource_unavailable_try_again);
 }
 
+// WIRE-35; in sessions WIRE-40.
 TEST_F(GivenUpTest, AWeakerLockThatWasTakenIsMadeStrongerAgain) {
   ASSERT_EQ(Lock(kMe, {0, 9}), kOk);
   server_.Inject(OP_LOCK, {Kind::kSilence});
