@@ -38,6 +38,7 @@ TEST_P(DoctorCommandTest, ReportsWhatTheServerOffers) {
   EXPECT_EQ(run.err, "");
   EXPECT_THAT(run.out,
               AllOf(StartsWith("Version 3    offered"), HasSubstr("\nVersion 4.0  offered"),
+                    HasSubstr("\nVersion 4.1  offered"), HasSubstr("\nVersion 4.2  offered"),
                     HasSubstr("\nRound trip   median "), HasSubstr("\nRead         "),
                     HasSubstr("with attributes of the entries"), HasSubstr("255 bytes at most"),
                     HasSubstr("\nCalled as    uid 0 gid 0"),
@@ -54,7 +55,7 @@ TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
   const Json& report = objects[0];
   EXPECT_EQ(report["url"], Url());
   EXPECT_EQ(report["version"], GetParam());
-  EXPECT_EQ(report["versions"].size(), 2u);
+  EXPECT_EQ(report["versions"].size(), 4u);
   EXPECT_EQ(report["versions"][0]["offered"], true);
   EXPECT_EQ(report["credential"], Json::parse(R"({"uid": 7, "gid": 8, "groups": [9]})"));
   EXPECT_EQ(report["round_trip"]["calls"], 32);

@@ -13,9 +13,9 @@
 namespace nfswalk::cli {
 namespace {
 
-std::string RefusalOf(const ServerExamination& server, int version) {
-  for (const OfferedVersion& offered : server.versions) {
-    if (offered.version == version) return offered.refusal;
+std::string RefusalOf(const ServerExamination& found, const protocol::ServerAddress& server) {
+  for (const OfferedVersion& offered : found.versions) {
+    if (offered.IsOf(server)) return offered.refusal;
   }
   return {};
 }
@@ -24,7 +24,7 @@ ExitCode Report(Console& console, const CommonOptions& options, const DoctorFind
   console.Print(options.json ? JsonLine(DoctorJson(findings)) : DoctorText(findings));
   if (findings.server.reached) return kExitOk;
   console.Complain(fmt::format("mount '{}': {}", Escape(options.url),
-                               Escape(RefusalOf(findings.server, options.mount.server.version))));
+                               Escape(RefusalOf(findings.server, options.mount.server))));
   return kExitServerFailed;
 }
 

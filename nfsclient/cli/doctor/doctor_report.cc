@@ -26,7 +26,9 @@ std::string Line(std::string_view label, const std::string& text) {
   return fmt::format("{:<13}{}\n", label, text);
 }
 
-std::string VersionName(int version) { return version == 4 ? "Version 4.0" : "Version 3"; }
+std::string VersionName(const OfferedVersion& offered) {
+  return offered.version == 4 ? fmt::format("Version 4.{}", offered.minor_version) : "Version 3";
+}
 
 std::string Microseconds(uint64_t nanoseconds) {
   return fmt::format("{:.1f} us", static_cast<double>(nanoseconds) / 1000);
@@ -60,10 +62,10 @@ std::string ServerText(const DoctorFindings& findings) {
   const ServerExamination& server = findings.server;
   std::string text;
   for (const OfferedVersion& offered : server.versions) {
-    const bool used = offered.version == findings.options.server.version;
-    text += Line(VersionName(offered.version),
-                 offered.refusal.empty() ? (used ? "offered, and used by this URL" : "offered")
-                                         : "not offered: " + Escape(offered.refusal));
+    const bool used = offered.IsOf(findings.options.server);
+    text += Line(VersionName(offered), offered.refusal.empty()
+                                           ? (used ? "offered, and used by this URL" : "offered")
+                                           : "not offered: " + Escape(offered.refusal));
   }
   if (!server.reached) return text;
   text += Line("Round trip", DurationText(server.round_trip));
@@ -139,7 +141,9 @@ std::vector<JsonObject> VersionsJson(const std::vector<OfferedVersion>& versions
   std::vector<JsonObject> list;
   for (const OfferedVersion& offered : versions) {
     JsonObject& version = list.emplace_back();
-    version.Set("version", offered.version).Set("offered", offered.refusal.empty());
+    version.Set("version", offered.version);
+    if (offered.version == 4) version.Set("minor_version", offered.minor_version);
+    version.Set("offered", offered.refusal.empty());
     if (!offered.refusal.empty()) AddBytes(version, "refusal", offered.refusal);
   }
   return list;
@@ -213,8 +217,10 @@ JsonObject DoctorJson(const DoctorFindings& findings) {
   for (const auto& [path, found] : findings.lookups) lookups.push_back(LookupJson(path, found));
   JsonObject object;
   AddBytes(object, "url", findings.url);
-  object.Set("version", findings.options.server.version)
-      .Set("versions", VersionsJson(findings.server.versions))
+  const protocol::ServerAddress& server = findings.options.server;
+  object.Set("version", server.version);
+  if (server.version == 4) object.Set("minor_version", server.minor_version);
+  object.Set("versions", VersionsJson(findings.server.versions))
       .Set("credential", CredentialJson(findings.credential));
   if (findings.server.reached) {
     AddServer(object, findings.server);

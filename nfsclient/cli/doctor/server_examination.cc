@@ -27,16 +27,17 @@ uint64_t DurationOf(Call call) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - started).count());
 }
 
-auto Connect(const MountOptions& options, int version) {
+auto Connect(const MountOptions& options, const OfferedVersion& offered) {
   protocol::ServerAddress server = options.server;
-  server.version = version;
+  server.version = offered.version;
+  server.minor_version = offered.minor_version;
   protocol::TransportOptions transport = options.transport;
   transport.hard = false;
   transport.timeo_ds = std::min(transport.timeo_ds, kTimeoutDs);
   transport.retrans = 0;
   transport.mount_timeout_ms = std::min(transport.mount_timeout_ms, kContactMs);
-  return version == 4 ? protocol::Nfs4::ConnectNfs4(server, transport)
-                      : protocol::Nfs3::ConnectNfs3(server, transport);
+  return offered.version == 4 ? protocol::Nfs4::ConnectNfs4(server, transport)
+                              : protocol::Nfs3::ConnectNfs3(server, transport);
 }
 
 std::string RootRefusal(std::errc error) {
@@ -103,16 +104,16 @@ Durations Summarize(std::vector<uint64_t> durations_ns) {
 ExaminedServer ExamineServer(const MountOptions& options, const Credential& credential) {
   ExaminedServer examined;
   ServerExamination& found = examined.found;
-  for (const int version : {3, 4}) {
-    auto connected = Connect(options, version);
+  for (const auto& [version, minor_version] : {std::pair(3, 0u), {4, 0u}, {4, 1u}, {4, 2u}}) {
+    OfferedVersion& offered = found.versions.emplace_back(version, minor_version);
+    auto connected = Connect(options, offered);
     if (!connected) {
-      found.versions.push_back({version, connected.error().message});
+      offered.refusal = connected.error().message;
       continue;
     }
     const auto root = (*connected)->GetRoot(credential);
-    found.versions.push_back(
-        {version, root.error == std::errc{} ? std::string() : RootRefusal(root.error)});
-    if (version != options.server.version || root.error != std::errc{}) continue;
+    if (root.error != std::errc{}) offered.refusal = RootRefusal(root.error);
+    if (!offered.IsOf(options.server) || root.error != std::errc{}) continue;
     Protocol& protocol = **connected;
     found.reached = true;
     found.limits = root.limits;

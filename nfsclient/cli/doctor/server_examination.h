@@ -20,7 +20,12 @@ namespace nfswalk::cli {
 
 struct OfferedVersion {
   int version = 0;
+  uint32_t minor_version = 0;
   std::string refusal;  // "": offered
+
+  bool IsOf(const protocol::ServerAddress& server) const {
+    return version == server.version && minor_version == server.minor_version;
+  }
 };
 
 struct Durations {

@@ -20,7 +20,7 @@ using testing::Not;
 // A server of both versions without defects.
 ServerExamination GoodServer() {
   ServerExamination found;
-  found.versions = {{3, ""}, {4, ""}};
+  found.versions = {{3, 0, ""}, {4, 0, ""}};
   found.reached = true;
   found.root.change = 77;
   found.root_granted = 0x1f;
@@ -103,12 +103,12 @@ TEST(DoctorAdvice, ReportsSquashAndGroupLimit) {
 
 TEST(DoctorReport, UnknownValuesReadAsUnknown) {
   DoctorFindings findings{"nfs://s/e", Options(""), Credential(1, 2), {}, {}, {}, {}, {}};
-  findings.server.versions = {{3, "refused\x1b[2J"}, {4, "refused"}};
+  findings.server.versions = {{3, 0, "refused\x1b[2J"}, {4, 1, "refused"}};
   EXPECT_THAT(DoctorText(findings), HasSubstr("not offered: refused\\x1b[2J\n"));
   EXPECT_EQ(DoctorJson(findings).text(),
-            R"({"url":"nfs://s/e","version":4,"versions":[)"
+            R"({"url":"nfs://s/e","version":4,"minor_version":0,"versions":[)"
             R"({"version":3,"offered":false,"refusal":"refused\u001b[2J"},)"
-            R"({"version":4,"offered":false,"refusal":"refused"}],)"
+            R"({"version":4,"minor_version":1,"offered":false,"refusal":"refused"}],)"
             R"("credential":{"uid":1,"gid":2,"groups":[]},)"
             R"("lookups":[],"leaving_rcu_mode":[],"who_asks":[]})");
   findings.server = GoodServer();
