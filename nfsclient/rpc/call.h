@@ -78,8 +78,10 @@ class Call {
   // Valid after its end.
   bool was_sent() const { return was_sent_; }
   RejectReason reject_reason() const { return reject_reason_; }
-  // An earlier transmission was in a session that has ended: no reply tells whether it was
-  // executed.
+  // The reply is that of the one execution, however often the call was sent.
+  bool was_executed_once() const { return was_executed_once_; }
+  // No reply tells whether an earlier transmission was executed: its session has ended, or its
+  // reply was not kept.
   bool outlived_session() const { return outlived_session_; }
   // errno of the failed connect(2). Valid after kUnreachable.
   int connect_errno() const { return connect_errno_; }
@@ -134,6 +136,7 @@ class Call {
   std::optional<SessionSlots::Taken> slot_;  // from its first transmission to its reply, or its end
   bool slot_was_sent_ = false;
   bool outlived_session_ = false;
+  bool was_executed_once_ = false;
   std::atomic<uint32_t> wake_{kAsleep};
 };
 

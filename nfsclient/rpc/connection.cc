@@ -171,7 +171,12 @@ void Connection::TakeSequence(Call& call) {
     slots_.Leave(taken, false);
   } else {
     SkipCompoundHead(reply);
-    slots_.Answer(taken, ReadSequence(reply));
+    const std::optional<SequenceResult> result = ReadSequence(reply);
+    slots_.Answer(taken, result);
+    const bool is_unknown =
+        result && (result->status == kRetryUncachedRep || result->status == kSeqFalseRetry);
+    call.outlived_session_ |= is_unknown;
+    call.was_executed_once_ = result && result->status == 0 && !call.outlived_session_;
   }
   if (slots_.Has(taken)) return;
   call.outlived_session_ = true;

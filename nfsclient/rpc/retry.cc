@@ -123,7 +123,7 @@ std::optional<SendResult> Retry::ResumeAttempts(Connection& connection, Call& ca
     switch (outcome) {
       case Outcome::kReplied:
         NoteResponds(true);
-        return SendResult{{}, repeated};
+        return SendResult{{}, repeated && !call.was_executed_once()};
       case Outcome::kRejected:
         return SendResult{ErrnoOf(call.reject_reason())};
       case Outcome::kUnreachable:

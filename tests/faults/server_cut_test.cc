@@ -108,8 +108,9 @@ TEST_P(ServerCut, ASoftMountOnlyTimesOutAndRecovers) {
 }
 
 TEST_P(ServerCut, AHardMountWaitsForAStalledConnection) {
+  // Mounting takes seven calls where there are sessions.
   const auto proxy = Proxy([] {
-    return ConnectionFate{.records = 5, .place = Place::kHeader, .ending = Ending::kStall};
+    return ConnectionFate{.records = 8, .place = Place::kHeader, .ending = Ending::kStall};
   });
   const auto client = MountThrough(*proxy, "hard");
   ASSERT_NE(client, nullptr);
