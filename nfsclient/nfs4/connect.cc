@@ -150,6 +150,7 @@ Nfs4::~Nfs4() {
   // A server that does not answer forgets the client with its lease.
   constexpr std::chrono::seconds kDiscardMax{1};
   Budget budget = rpc::Retry::BudgetUntil(Clock::now() + kDiscardMax);
+  open_files_->Shutdown();
   open_files_->Discard(budget);
   Shutdown();
   open_files_->EndLease();

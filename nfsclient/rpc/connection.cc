@@ -148,7 +148,7 @@ void Connection::Queue(Call& call) {
 bool Connection::TakeSlot(Call& call) {
   if (!NeedsSlot(call)) return true;
   const bool was_sent = std::exchange(call.slot_was_sent_, false);
-  call.outlived_session_ = was_sent;
+  call.outlived_session_ |= was_sent;
   call.slot_.reset();
   if (was_sent && call.request_.is_cached) {
     Complete(call, Outcome::kLost);

@@ -135,6 +135,8 @@ void Lease::NoteLeft() {
 }
 
 void Lease::Discard(Budget& budget) {
+  const std::unique_lock replacing(replacing_, budget.deadline());
+  if (!replacing) return;
   const LiveClient client = Current();
   if (client.generation != 0) ids_->Discard(client.id, budget);
 }

@@ -96,8 +96,8 @@ class Lease {
   // Has the thread call `recover`, until it has nothing left.
   void NoteLeft();
 
-  // Lets the server forget the client, where it can be told to. Preconditions: no file is open, and
-  // no other call is in progress.
+  // Lets the server forget the client, where it can be told to. Preconditions: no file is open, no
+  // other call is in progress, and Stop() was called.
   void Discard(Budget& budget);
   // Ends the renewals for good. Does not block.
   void Stop();

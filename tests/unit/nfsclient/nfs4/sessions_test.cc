@@ -109,6 +109,13 @@ TEST_F(SessionsTest, ACallWhoseReplyIsLostIsExecutedOnce) {
   EXPECT_EQ(server_.calls(OP_CREATE), 2 + 1) << "lost before it was executed";
 }
 
+// Version 4.0 takes it for its own second execution.
+TEST_F(SessionsTest, AnErrorWhoseReplyIsLostIsToldAsItIs) {
+  Connect();
+  server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
+  EXPECT_EQ(Remove("none"), std::errc::no_such_file_or_directory);
+}
+
 // The session that would know is gone: then it is judged by what can be seen.
 TEST_F(SessionsTest, ALostReplyOfASessionThatHasEndedIsNotGuessed) {
   Connect();
