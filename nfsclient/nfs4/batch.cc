@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "nfsclient/nfs4/path_steps.h"
+#include "nfsclient/nfs4/status.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/internal_errors.h"
 
@@ -187,7 +188,7 @@ void Nfs4::LookupBatch(std::span<const LookupQuestion> questions, const Credenti
       const auto result = oldest.Finish(owners_, replies);
       const std::vector<size_t>& asked = oldest.indices();
       size_t answered = result.answered;
-      const bool refused = result.status == NFS4ERR_RESOURCE;
+      const bool refused = IsTooLarge(result.status);
       if (refused || result.error == kOk) operations_limit_.Record(oldest.operations(), refused);
       const bool is_late =
           result.error == std::errc::timed_out || result.error == std::errc::operation_canceled;

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "nfsclient/nfs4/path_steps.h"
+#include "nfsclient/nfs4/status.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::protocol {
@@ -102,7 +103,7 @@ size_t Nfs4::LookupSome(Budget& budget, const FileHandle& directory,
     reply.granted = part.granted;
   }
   reply.steps.insert(reply.steps.end(), part.steps.begin(), part.steps.end());
-  const bool refused = status == NFS4ERR_RESOURCE && compound.operations() > kOperationsMin;
+  const bool refused = IsTooLarge(status) && compound.operations() > kOperationsMin;
   // A COMPOUND that ended early does not show whether the server would have accepted all of it.
   if (refused || part.error == kOk) operations_limit_.Record(compound.operations(), refused);
   if (!refused) reply.error = part.error;

@@ -75,6 +75,19 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
+bool IsTooLarge(int nfsstat4) {
+  switch (nfsstat4) {
+    case 10018:
+    case 10065:
+    case 10066:
+    case 10067:
+    case 10070:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::errc ErrnoOfStatus4(int nfsstat4) {
   if (rpc::IsSequenceError(static_cast<uint32_t>(nfsstat4))) return kJukebox;
   for (const Row& row : kRows) {

@@ -13,6 +13,9 @@ namespace nfswalk::protocol {
 // STALE, BADHANDLE and FHEXPIRED are ESTALE: the handle must be looked up again (RFC 7530 4.2.3).
 // SYMLINK, of an operation that does not follow symbolic links, is ELOOP.
 std::errc ErrnoOfStatus4(int nfsstat4);
+// Returns whether a COMPOUND of fewer operations, or of less data, might do: RESOURCE, and from
+// version 4.1 on REQ_TOO_BIG, REP_TOO_BIG, REP_TOO_BIG_TO_CACHE and TOO_MANY_OPS.
+bool IsTooLarge(int nfsstat4);
 
 }  // namespace nfswalk::protocol
 

@@ -76,6 +76,8 @@ class Call {
   bool outlives_wait = false;
 
   // Valid after its end.
+  // The server executes it still, by an earlier transmission: to be submitted again, as it is.
+  bool is_executing() const { return is_executing_; }
   bool was_sent() const { return was_sent_; }
   RejectReason reject_reason() const { return reject_reason_; }
   // The reply is that of the one execution, however often the call was sent.
@@ -135,6 +137,8 @@ class Call {
   std::array<std::byte, kHeaderBytesMax> header_;
   std::optional<SessionSlots::Taken> slot_;  // from its first transmission to its reply, or its end
   bool slot_was_sent_ = false;
+  bool slot_was_resent_ = false;  // it may have been executed before
+  bool is_executing_ = false;
   bool outlived_session_ = false;
   bool was_executed_once_ = false;
   std::atomic<uint32_t> wake_{kAsleep};

@@ -99,7 +99,7 @@ void Connection::Submit(Call& call) {
   call.outcome_ = Outcome::kPending;
   call.early_outcome_ = Outcome::kPending;
   call.was_sent_ = call.sleeps_ = call.is_cancelable_ = call.canceled_ = false;
-  call.given_up_ = false;
+  call.given_up_ = call.is_executing_ = false;
   call.reject_reason_ = RejectReason::kNone;
   call.connect_errno_ = 0;
   call.reply_ = {};
@@ -129,16 +129,21 @@ bool Connection::IsInSession(const Request& request) const {
   return minor_version_ != 0 && request.operations && request.in_session;
 }
 
+// A call that is sent in part goes on as it began, whatever has become of its session.
 bool Connection::NeedsSlot(const Call& call) const {
-  return IsInSession(call.request_) && !(call.slot_ && slots_.Has(*call.slot_));
+  if (!IsInSession(call.request_) || call.transmission_ == Call::Transmission::kPartial) {
+    return false;
+  }
+  return !(call.slot_ && slots_.Has(*call.slot_));
 }
 
-// Ahead of the calls that wait for a slot, unless it needs one itself.
+// Ahead of the calls that wait for a slot, unless it needs one itself that is not reserved.
 void Connection::Queue(Call& call) {
   call.transmission_ = Call::Transmission::kQueued;
   auto at = queue_.end();
-  if (minor_version_ != 0 && !NeedsSlot(call)) {
-    at = std::ranges::find_if(queue_, [this](const Call& other) { return NeedsSlot(other); });
+  if (minor_version_ != 0 && (!NeedsSlot(call) || call.ends_with_session)) {
+    at = std::ranges::find_if(
+        queue_, [this](const Call& other) { return NeedsSlot(other) && !other.ends_with_session; });
   }
   queue_.insert(at, call);
 }
@@ -148,6 +153,7 @@ void Connection::Queue(Call& call) {
 bool Connection::TakeSlot(Call& call) {
   if (!NeedsSlot(call)) return true;
   const bool was_sent = std::exchange(call.slot_was_sent_, false);
+  call.slot_was_resent_ = false;
   call.outlived_session_ |= was_sent;
   call.slot_.reset();
   if (was_sent && call.request_.is_cached) {
@@ -163,23 +169,31 @@ bool Connection::TakeSlot(Call& call) {
 
 // Takes what the reply says of the slot.
 void Connection::TakeSequence(Call& call) {
-  const SessionSlots::Taken taken = *std::exchange(call.slot_, std::nullopt);
-  call.slot_was_sent_ = false;
+  const SessionSlots::Taken taken = *call.slot_;
+  const bool was_resent = call.slot_was_resent_;
   XdrReader reply(call.reply_.bytes());
   reply.Skip(2 * sizeof(uint32_t));  // xid and message type
-  if (ReadReplyHeader(reply) != RejectReason::kNone) {
-    slots_.Leave(taken, false);
-  } else {
+  std::optional<SequenceResult> result;
+  const bool is_rejected = ReadReplyHeader(reply) != RejectReason::kNone;
+  if (!is_rejected) {
     SkipCompoundHead(reply);
-    const std::optional<SequenceResult> result = ReadSequence(reply);
-    slots_.Answer(taken, result);
-    const bool is_unknown =
-        result && (result->status == kRetryUncachedRep || result->status == kSeqFalseRetry);
-    call.outlived_session_ |= is_unknown;
-    call.was_executed_once_ = result && result->status == 0 && !call.outlived_session_;
+    result = ReadSequence(reply);
   }
-  if (slots_.Has(taken)) return;
-  call.outlived_session_ = true;
+  call.is_executing_ = was_resent && call.request_.is_cached && slots_.Has(taken) && result &&
+                       result->status == SequenceResult::kDelay;
+  if (call.is_executing_) return;  // keeps its slot
+  call.slot_.reset();
+  call.slot_was_sent_ = call.slot_was_resent_ = false;
+  if (is_rejected) {
+    slots_.Leave(taken, was_resent);
+  } else {
+    slots_.Answer(taken, result, was_resent);
+  }
+  const bool is_ok = result && result->status == SequenceResult::kOk;
+  call.was_executed_once_ = is_ok && !call.outlived_session_;
+  const bool is_unknown =
+      result && (result->status == kRetryUncachedRep || result->status == kSeqFalseRetry);
+  call.outlived_session_ |= is_unknown || (was_resent && !is_ok) || !slots_.Has(taken);
   EndWithSession();
 }
 
@@ -187,9 +201,7 @@ void Connection::TakeSequence(Call& call) {
 void Connection::EndWithSession() {
   if (slots_.is_open()) return;
   CompleteAll(queue_, [this](const Call& call) {
-    const bool ends = call.ends_with_session && NeedsSlot(call) &&
-                      call.transmission_ == Call::Transmission::kQueued;
-    return ends ? Outcome::kCanceled : Outcome::kPending;
+    return call.ends_with_session && NeedsSlot(call) ? Outcome::kCanceled : Outcome::kPending;
   });
 }
 
@@ -396,6 +408,8 @@ void Connection::AbortIfSilent(const Call& call, Clock::time_point then) {
   const Lock lock(mutex_);
   const bool had_time =
       connected_at_ <= then || (call.was_sent() && call.generation_ == generation_);
+  // One that had no slot says nothing of the connection.
+  if (!call.was_sent() && IsInSession(call.request_) && !call.slot_) return;
   if (state_ == State::kUp && had_time && last_received_ <= then) Break();
 }
 

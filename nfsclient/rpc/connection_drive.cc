@@ -150,7 +150,7 @@ void Connection::Receive(Lock& lock, Call& driver) {
   if (placeable_ != 0 && placed == nullptr) {
     space = space.first(std::min(space.size(), reader_.missing_bytes() + kHeaderReceiveBytes));
   }
-  const bool wants_to_send = send_blocked_ && !sending_ && !queue_.empty();
+  const bool wants_to_send = send_blocked_ && !sending_ && CanSend();
   const bool pauses = wants_to_send && MustPause();
   const short wanted = static_cast<short>(wants_to_send && !pauses ? POLLIN | POLLOUT : POLLIN);
   const Clock::time_point now = Clock::now();

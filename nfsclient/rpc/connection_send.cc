@@ -98,7 +98,8 @@ void Connection::WakeNextSender() {
 // Returns whether the first in the queue may be sent.
 bool Connection::CanSend() const {
   if (queue_.empty() || in_flight_.size() >= kInFlightMax) return false;
-  return !NeedsSlot(queue_.front()) || slots_.CanTake();
+  const Call& next = queue_.front();
+  return !NeedsSlot(next) || slots_.CanTake(next.ends_with_session);
 }
 
 void Connection::Gather(Batch& batch) {
@@ -106,6 +107,8 @@ void Connection::Gather(Batch& batch) {
   while (batch.count < kCallsOfBatch && CanSend()) {
     Call& call = queue_.front();
     if (!TakeSlot(call)) continue;
+    const bool goes_on = call.transmission_ == Call::Transmission::kPartial;
+    call.slot_was_resent_ |= call.slot_was_sent_ && !goes_on;
     queue_.pop_front();
     in_flight_.push_back(call);
     const Request& request = call.request_;

@@ -123,6 +123,11 @@ std::optional<SendResult> Retry::ResumeAttempts(Connection& connection, Call& ca
     switch (outcome) {
       case Outcome::kReplied:
         NoteResponds(true);
+        if (call.is_executing()) {
+          const std::errc paused = PauseForJukebox(budget);
+          if (paused != std::errc{}) return SendResult{paused};
+          continue;
+        }
         return SendResult{{}, repeated && !call.was_executed_once()};
       case Outcome::kRejected:
         return SendResult{ErrnoOf(call.reject_reason())};

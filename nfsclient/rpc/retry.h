@@ -17,6 +17,7 @@
 #ifndef NFSWALK_NFSCLIENT_RPC_RETRY_H_
 #define NFSWALK_NFSCLIENT_RPC_RETRY_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -53,6 +54,12 @@ class Retry {
     std::chrono::milliseconds last_pause() const { return pause; }
     // Returns a copy that does not reach beyond the thread's CallDeadline.
     Budget OfThisWait() const;
+    // Returns a copy that ends at `deadline` at the latest.
+    Budget Until(Clock::time_point deadline) const {
+      Budget budget = *this;
+      budget.give_up = std::min(give_up, deadline);
+      return budget;
+    }
     // Limits what the n-th attempt waits for a reply to n times that, below timeo.
     void LimitAttempts(std::chrono::milliseconds timeout_max) { attempt_max = timeout_max; }
     // Calls do not wait for a session (Call::ends_with_session): for the thread that gets it.

@@ -9,8 +9,8 @@
 namespace nfswalk::rpc {
 namespace {
 
-constexpr uint32_t kOk = 0;         // NFS4_OK
-constexpr uint32_t kDelay = 10008;  // NFS4ERR_DELAY
+constexpr uint32_t kOk = SequenceResult::kOk;
+constexpr uint32_t kDelay = SequenceResult::kDelay;
 
 void Put(std::span<std::byte>& at, uint32_t value) {
   const uint32_t wire = htonl(value);
@@ -75,8 +75,13 @@ std::optional<size_t> SessionSlots::Lowest(State state) const {
   return std::nullopt;
 }
 
-bool SessionSlots::CanTake() const {
-  return is_open() && (Lowest(State::kFree) || Lowest(State::kUnsettled));
+bool SessionSlots::CanTake(bool may_be_reserved) const {
+  if (!is_open()) return false;
+  size_t usable = 0, left = 0;
+  for (; usable < count_ && MayUse(usable); ++usable) {
+    left += slots_[usable].state != State::kTaken;
+  }
+  return left > (may_be_reserved || usable == 1 ? 0 : 1);
 }
 
 SessionSlots::Taken SessionSlots::Take(uint32_t xid) {
@@ -96,17 +101,18 @@ void SessionSlots::Encode(const Taken& taken, bool is_cached, std::span<std::byt
   const uint32_t id = IdOf(taken.index);
   Put(at, taken.sequence);
   Put(at, id);
-  Put(at, std::max(highest_, id));
+  Put(at, session_->slots - 1);  // a slot above the server's target may be in use
   Put(at, is_cached ? 1 : 0);
 }
 
-void SessionSlots::Answer(const Taken& taken, const std::optional<SequenceResult>& result) {
+void SessionSlots::Answer(const Taken& taken, const std::optional<SequenceResult>& result,
+                          bool was_resent) {
   if (!Has(taken)) return;
   if (!result) return Leave(taken, true);
-  TakeResult(taken.index, *result);
+  TakeResult(taken.index, *result, was_resent);
 }
 
-void SessionSlots::TakeResult(size_t index, const SequenceResult& result) {
+void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool was_resent) {
   Slot& slot = slots_[index];
   const uint32_t sent = slot.sequence + (slot.is_probe ? 1 : 0);
   const bool was_probe = std::exchange(slot.is_probe, false);
@@ -123,13 +129,8 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result) {
     case kSeqFalseRetry:
       slot.sequence = sent + 1;
       return;
-    case kDelay:
-      // The call before is executed still, or this one.
-      if (was_probe) slot.state = State::kUnsettled;
-      return;
     case kSeqMisordered:
-      if (!was_probe) End();
-      return;
+      return End();
     case kBadHighSlot:
       highest_ = std::min(highest_, IdOf(index));
       return;
@@ -142,7 +143,8 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result) {
     case kDeadSession:
       return End();
     default:
-      if (was_probe) slot.state = State::kUnsettled;
+      // With NFS4ERR_DELAY the call before is executed still, or an earlier transmission.
+      if (was_probe || was_resent) slot.state = State::kUnsettled;
   }
 }
 
@@ -168,7 +170,7 @@ void SessionSlots::TakeLate(uint32_t xid, XdrReader& results) {
   if (!is_open()) return;
   for (size_t index = 0; index < count_; ++index) {
     if (slots_[index].state != State::kUnsettled || slots_[index].xid != xid) continue;
-    if (const auto result = ReadSequence(results)) TakeResult(index, *result);
+    if (const auto result = ReadSequence(results)) TakeResult(index, *result, false);
     return;
   }
 }

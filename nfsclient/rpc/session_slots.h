@@ -11,7 +11,8 @@
 //      server has executed, and only then.
 //   3. A call that ended without a reply leaves its slot unsettled: the server may have executed
 //      `sequence`, or may yet. Its late reply tells; else the slot is used when no other is free,
-//      with sequence + 1, which a server that never saw the call refuses (NFS4ERR_SEQ_MISORDERED).
+//      with sequence + 1. A server that refuses that (NFS4ERR_SEQ_MISORDERED) has not executed the
+//      call, or has not ended it: nothing can be sent in the slot any more, and the session ends.
 //
 // Thread safety: none; guarded by the connection's mutex.
 #ifndef NFSWALK_NFSCLIENT_RPC_SESSION_SLOTS_H_
@@ -64,7 +65,10 @@ bool IsSequenceError(uint32_t nfsstat4);
 void SkipCompoundHead(XdrReader& results);
 // The result of SEQUENCE.
 struct SequenceResult {
-  uint32_t status = 0;  // nfsstat4
+  static constexpr uint32_t kOk = 0;         // NFS4_OK
+  static constexpr uint32_t kDelay = 10008;  // NFS4ERR_DELAY
+
+  uint32_t status = kOk;  // nfsstat4
   // If that is NFS4_OK.
   uint32_t highest_slot = 0;
   uint32_t target_highest_slot = 0;
@@ -94,14 +98,18 @@ class SessionSlots {
     return session_ != nullptr && session_->generation == taken.generation;
   }
 
-  bool CanTake() const;
+  // One is reserved, if there are several: for the calls that keep the session, which others that
+  // the server does not answer would hold up.
+  bool CanTake(bool may_be_reserved = false) const;
   // Takes a slot for the call with this xid: the lowest. Preconditions: CanTake().
   Taken Take(uint32_t xid);
   // Writes SEQUENCE (RFC 8881 18.46). Preconditions: Has(taken).
   void Encode(const Taken& taken, bool is_cached, std::span<std::byte> at) const;
   // Takes the result of the call's SEQUENCE; nullopt: the reply has none, which leaves it
   // unsettled.
-  void Answer(const Taken& taken, const std::optional<SequenceResult>& result);
+  // `was_resent`: an earlier transmission may be executed still.
+  void Answer(const Taken& taken, const std::optional<SequenceResult>& result,
+              bool was_resent = false);
   // The call ends without a reply. `was_sent`: else the server never saw it.
   void Leave(const Taken& taken, bool was_sent);
   // A reply that no call waits for.
@@ -119,7 +127,7 @@ class SessionSlots {
   uint32_t IdOf(size_t index) const { return first_ + stride_ * static_cast<uint32_t>(index); }
   bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= highest_; }
   std::optional<size_t> Lowest(State state) const;
-  void TakeResult(size_t index, const SequenceResult& result);
+  void TakeResult(size_t index, const SequenceResult& result, bool was_resent);
   void End();
 
   std::shared_ptr<const Session> session_;  // null: closed

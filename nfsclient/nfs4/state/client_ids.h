@@ -1,7 +1,7 @@
 // client_ids: how a client makes itself known to a server, and tells it that it is still there:
 // what version 4.0 and the later minor versions do in different ways.
 //
-// Thread safety: Get() and Discard() by one thread at a time; the others all functions.
+// Thread safety: Get(), Begin() and Discard() by one thread at a time; the others all functions.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_CLIENT_IDS_H_
 #define NFSWALK_NFSCLIENT_NFS4_STATE_CLIENT_IDS_H_
 

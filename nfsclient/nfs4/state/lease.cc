@@ -17,6 +17,8 @@ namespace {
 constexpr int kReplacementsMax = 4;
 // Between two attempts at what is left: doubled each time, up to a third of the lease time.
 constexpr std::chrono::milliseconds kPauseMin{100};
+// A server that ends each session at once is not asked for another without a pause.
+constexpr std::chrono::milliseconds kHurryPause{1000};
 
 }  // namespace
 
@@ -76,6 +78,7 @@ void Lease::SetClient(const ClientIds::Granted& granted, bool may_reclaim) {
     established_ = granted.asked;
   }
   limits_ = granted.limits;
+  has_ended_ = false;  // said of the last one, however late
   changed_.notify_all();
 }
 
@@ -135,6 +138,7 @@ void Lease::NoteLeft() {
 }
 
 void Lease::Discard(Budget& budget) {
+  if (!ids_->has_sessions()) return;
   const std::unique_lock replacing(replacing_, budget.deadline());
   if (!replacing) return;
   const LiveClient client = Current();
@@ -175,30 +179,33 @@ void Lease::KeepAlive() {
   std::chrono::milliseconds pause = kPauseMin;
   uint64_t generation = 0;
   std::chrono::milliseconds lease_time{};
-  bool is_replaced = true;
+  Clock::time_point may_hurry{};  // earlier a client id that has ended again has to wait
   while (!stopped_) {
-    const bool had_left = has_left_ || has_ended_;
-    if (!RenewsNow() && !had_left) renewal_due.reset();
-    if (!had_left) pause = kPauseMin;
+    if (!has_left_ && !has_ended_) {
+      pause = kPauseMin;
+      if (!RenewsNow()) renewal_due.reset();
+    }
     const auto is_needed = [this] {
       return live_.generation != 0 && (RenewsNow() || has_left_ || has_ended_);
     };
     changed_.wait(lock, [&] { return stopped_ || is_needed(); });
     const Clock::time_point now = Clock::now();
+    const bool had_left = has_left_, had_ended = has_ended_;
     if (std::exchange(generation, live_.generation) != live_.generation) {
       renewal_due.reset();
       pause = kPauseMin;
     }
     if (std::exchange(lease_time, lease_time_) != lease_time_) renewal_due.reset();
     if (!renewal_due) renewal_due = now + lease_time_ / 3;
-    const bool is_hurried = has_left_ || has_ended_;
-    const Clock::time_point due = is_hurried ? std::min(*renewal_due, now + pause) : *renewal_due;
-    const auto has_just_ended = [&] { return has_ended_ && is_replaced; };  // calls wait for it
+    Clock::time_point due = *renewal_due;
+    if (had_left) due = std::min(due, now + pause);
+    if (had_ended) due = std::min<Clock::time_point>(due, now + std::min(pause, kHurryPause));
     const auto is_disturbed = [&] {
-      return stopped_ || (!is_hurried && has_left_) || has_just_ended() ||
+      return stopped_ || has_left_ != had_left || has_ended_ != had_ended ||
              live_.generation != generation || lease_time_ != lease_time;
     };
-    if (!has_just_ended() && changed_.wait_until(lock, due, is_disturbed)) continue;
+    const bool waits = !had_ended || now < may_hurry;
+    if (waits && changed_.wait_until(lock, due, is_disturbed)) continue;
     if (stopped_ || !is_needed()) continue;
     const bool has_ended = std::exchange(has_ended_, false);
     const bool renews = !has_ended && Clock::now() >= *renewal_due;
@@ -210,7 +217,8 @@ void Lease::KeepAlive() {
     }
     lock.unlock();
     if (has_ended) {
-      is_replaced = ReplaceEnded();
+      ReplaceEnded();
+      may_hurry = Clock::now() + kHurryPause;
     } else if (renews) {
       KeepClient();
     } else {
@@ -223,15 +231,15 @@ void Lease::KeepAlive() {
 // A renewal without a reply is repeated after the next period.
 void Lease::KeepClient() {
   Budget budget = caller_.NewBudget();
+  budget.EndWithSession();
   (void)Confirm(Current().generation, budget);
 }
 
-// Returns whether that succeeded; until then calls wait for a session.
-bool Lease::ReplaceEnded() {
+// Until that has succeeded calls wait for a session.
+void Lease::ReplaceEnded() {
   Budget budget = caller_.NewBudget();
   const std::errc error = Replace(Current().generation, StateError::kServerRestart, budget);
   if (error != std::errc{}) NoteEnded();
-  return error == std::errc{};
 }
 
 // Holds a renewal up for no longer than an attempt at one, unless the client id is gone.
@@ -247,21 +255,27 @@ void Lease::RecoverLeft() {
 }
 
 std::errc Lease::Confirm(uint64_t generation, Budget& budget) {
-  const LiveClient client = Current();
-  if (client.generation != generation) return {};
-  Budget attempts = budget;
-  attempts.LimitAttempts(AttemptMax());
-  attempts.EndWithSession();
-  const Clock::time_point asked = Clock::now();
-  const ClientIds::Status renewed = ids_->Renew(client.id, attempts);
-  const StateError state_error = StateErrorOf(renewed.status);
-  if (ConcernsClient(state_error)) return Replace(generation, state_error, budget);
-  if (renewed.error != std::errc{} || renewed.status != NFS4_OK) return renewed.error;
-  const std::lock_guard lock(mutex_);
-  if (live_.generation == generation) {
-    valid_until_.store(std::max(valid_until_.load(), (asked + lease_time_).time_since_epoch()));
+  for (;;) {
+    const LiveClient client = Current();
+    if (client.generation != generation) return {};
+    Budget attempts = budget;
+    attempts.LimitAttempts(AttemptMax());
+    const Clock::time_point asked = Clock::now();
+    const ClientIds::Status renewed = ids_->Renew(client.id, attempts);
+    const StateError state_error = StateErrorOf(renewed.status);
+    if (ConcernsClient(state_error)) return Replace(generation, state_error, budget);
+    if (renewed.error != std::errc{}) return renewed.error;
+    if (renewed.status == NFS4_OK) {
+      const std::lock_guard lock(mutex_);
+      if (live_.generation != generation) return {};
+      valid_until_.store(std::max(valid_until_.load(), (asked + lease_time_).time_since_epoch()));
+      return {};
+    }
+    // The session has ended, and its successor is asked; by its own thread once it has got that.
+    if (budget.ends_with_session()) return std::errc::operation_canceled;
+    const std::errc paused = caller_.PauseForJukebox(budget);
+    if (paused != std::errc{}) return paused;
   }
-  return {};
 }
 
 // How long a connection may bring no reply to a renewal until it is replaced. With the third of the

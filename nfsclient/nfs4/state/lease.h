@@ -114,7 +114,7 @@ class Lease {
   std::errc StartThread();
   void KeepAlive();
   void KeepClient();
-  bool ReplaceEnded();
+  void ReplaceEnded();
   void RecoverLeft();
   bool RenewsNow() const { return files_open_ > 0 || ids_->has_sessions(); }
   std::chrono::milliseconds AttemptMax() const;

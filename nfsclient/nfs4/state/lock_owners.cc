@@ -126,6 +126,14 @@ LockOwners::Answer LockOwners::Send(LockOwner& owner, const LockCall& call, cons
 
 std::errc LockOwners::Settle(LockOwner& owner, const Opener& opener, Budget& budget) {
   if (owner.is_settled()) return kOk;
+  const bool tells_of_numbers = caller_.minor_version() == 0;
+  if (owner.unanswered && owner.known && !tells_of_numbers &&
+      owner.unanswered->kind == LockCall::Kind::kLock) {
+    // As if it had been executed: what was held is locked again, what was not is unlocked.
+    owner.restores = owner.ranges;
+    owner.ranges = owner.ranges.With(owner.unanswered->lock);
+    owner.unanswered.reset();
+  }
   if (owner.unanswered) {
     const LockCall given_up = *owner.unanswered;
     LockCall call = given_up;
@@ -142,9 +150,6 @@ std::errc LockOwners::Settle(LockOwner& owner, const Opener& opener, Budget& bud
     if (answer.status == NFS4_OK && call.lock.type != given_up.lock.type) {
       owner.ranges = owner.ranges.With(given_up.lock);
     }
-    // It was executed, and another owner has taken what it weakened: without numbers the server
-    // answers what it is asked now.
-    if (answer.status == NFS4ERR_DENIED && call.lock.type != given_up.lock.type) Lose(owner);
     // Was not executed; only what unlocks is still to be done.
     if (StateErrorOf(answer.status) == StateError::kWait) {
       if (call.kind == LockCall::Kind::kUnlock) owner.unanswered = call;

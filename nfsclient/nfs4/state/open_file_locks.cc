@@ -1,4 +1,5 @@
 // Byte-range locks of open files, and their recovery (RFC 7530 9.4 to 9.6, 9.11).
+#include <chrono>
 #include <utility>
 
 #include "nfsclient/nfs4/compound.h"
@@ -15,6 +16,8 @@
 
 namespace nfswalk::protocol {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // Limit of recoveries by one call.
 constexpr int kRecoveriesMax = 4;
@@ -286,9 +289,13 @@ OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& o
   file.first_lock_unanswered = false;
   Reopened recovered;
   const auto owners = lock_owners_.Of(file);
+  // The thread that gets a session does not wait for one whose call waits for that.
+  const auto until = on_delay == OnDelay::kReturn ? Clock::now() : budget.deadline();
   for (const auto& owner : owners) {
-    const std::unique_lock calling(owner->calling, budget.deadline());
-    if (!calling) {
+    const std::unique_lock calling(owner->calling, until);
+    if (!calling && on_delay == OnDelay::kReturn) {
+      recovered.state_error = StateError::kWait;
+    } else if (!calling) {
       recovered.error = CallDeadline::Error();
     } else if (claim == Claim::kNull) {
       lock_owners_.Lose(*owner);
@@ -303,7 +310,7 @@ OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& o
   if (ConcernsClient(recovered.state_error)) return recovered;
   // The open file will be closed, which a server may refuse while it holds locks.
   for (const auto& owner : owners) {
-    const std::unique_lock calling(owner->calling, budget.deadline());
+    const std::unique_lock calling(owner->calling, until);
     if (calling) lock_owners_.GiveBack(*owner, opener, budget);
   }
   return recovered;

@@ -71,8 +71,7 @@ const std::shared_ptr<OpenFiles::File>& OpenFiles::FileOf(const OpenState& state
 
 OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
-      owners_(caller, names,
-              [this](uint64_t generation) { return lease_.Current().generation == generation; }),
+      owners_(caller, names, [this] { return lease_.Current().generation; }),
       lock_owners_(caller),
       lease_(caller, [this](const LiveClient& client, Budget& budget) {
         return RecoverAll(client, budget);
@@ -259,13 +258,13 @@ bool OpenFiles::MayReclaim(const LiveClient& client) const {
 Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) {
   // Half of the time: what never gets a reply leaves some to the others.
   const Clock::time_point now = Clock::now();
-  Budget half = rpc::Retry::BudgetUntil(now + (budget.deadline() - now) / 2);
+  Budget half = budget.Until(now + (budget.deadline() - now) / 2);
   Lease::Recovery recovery{.state_error = owners_.Settle(client, half)};
   if (ConcernsClient(recovery.state_error)) return recovery;
   recovery = ReopenAll(client, budget);
   if (ConcernsClient(recovery.state_error)) return recovery;
   // Threads that hold a file or a lock-owner may wait for the server, with calls of their own.
-  Budget brief = rpc::Retry::BudgetUntil(std::min(budget.deadline(), Clock::now() + kRestMax));
+  Budget brief = budget.Until(Clock::now() + kRestMax);
   recovery.has_left |= SettleLocks(brief);
   recovery.has_left |= CloseLeft(brief);
   recovery.has_left |= owners_.HasUnsettled();

@@ -180,7 +180,7 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
   arguments.client_id = client.id;
   for (int restarts = 0; restarts < kRestartsMax;) {
     if (rpc::Retry::OutOfTime(budget)) return Failure<Acquired>(CallDeadline::Error());
-    if (!is_current_(client.generation)) return Refused(NFS4ERR_STALE_CLIENTID);
+    if (current_() != client.generation) return Refused(NFS4ERR_STALE_CLIENTID);
     OpenOwner owner = Take(credential, client.generation);
     const bool owners_as_names = owners_as_names_.load();
     const OpenedReply opened =
@@ -312,8 +312,7 @@ void OpenOwners::ReturnDelegation(const StateId& delegation, const FileHandle& f
   };
   // Whoever opens the file does not wait for it.
   constexpr std::chrono::seconds kTimeMax{1};
-  Budget brief =
-      rpc::Retry::BudgetUntil(std::min(budget.deadline(), rpc::Retry::Clock::now() + kTimeMax));
+  Budget brief = budget.Until(rpc::Retry::Clock::now() + kTimeMax);
   Compound compound;
   compound.PutHandle(file).ReturnDelegation(delegation);
   (void)CallCompound<Reply>(caller_, compound, credential, brief,
@@ -324,6 +323,8 @@ void OpenOwners::ReturnDelegation(const StateId& delegation, const FileHandle& f
 }
 
 void OpenOwners::GiveUp(Unsettled call) {
+  // In a session it was of the client id of that: of the one that it was made for, or a later one.
+  if (caller_.minor_version() != 0) call.owner.generation = current_();
   const std::lock_guard lock(mutex_);
   if (unsettled_.size() >= kUnsettledMax) unsettled_.pop_front();
   unsettled_.push_back(std::move(call));

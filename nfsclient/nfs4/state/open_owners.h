@@ -81,12 +81,12 @@ class OpenOwners {
   // the lease ends.
   static constexpr size_t kUnsettledMax = 256;
 
-  // Whether the client id of this generation is the current one.
-  using IsCurrent = std::function<bool(uint64_t generation)>;
+  // The generation of the current client id.
+  using CurrentGeneration = std::function<uint64_t()>;
 
   // `caller` and `names` must outlive it.
-  OpenOwners(rpc::Caller& caller, const OwnerNames& names, IsCurrent is_current)
-      : caller_(caller), names_(names), is_current_(std::move(is_current)) {}
+  OpenOwners(rpc::Caller& caller, const OwnerNames& names, CurrentGeneration current)
+      : caller_(caller), names_(names), current_(std::move(current)) {}
 
   // Opens and confirms. `at`: the directory, or the file if arguments.reclaim. Fills client id,
   // owner and sequence into `arguments`; turns kGuarded into kNoCreate once the file was created,
@@ -152,7 +152,7 @@ class OpenOwners {
 
   rpc::Caller& caller_;
   const OwnerNames& names_;
-  const IsCurrent is_current_;
+  const CurrentGeneration current_;
   // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
   std::atomic<bool> owners_as_names_{false};
   mutable std::mutex mutex_;

@@ -7,6 +7,8 @@
 // clang-format on
 
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "nfsclient/nfs4/compound.h"
 #include "nfsclient/nfs4/decode.h"
@@ -33,11 +35,20 @@ constexpr ChannelAttributes kBackChannel{.request_bytes_max = 4096,
                                          .cached_bytes_max = 0,
                                          .operations_max = 2,
                                          .slots = 1};
+// Outside of a session an error of SEQUENCE is that of a server which has the wrong idea: to be
+// told, not to be waited for.
+void TellErrorsOfSequence(const CompoundReader& reader, ClientIds::Status& reply) {
+  reply.error = reader.error();
+  reply.status = reader.status();
+  if (rpc::IsSequenceError(static_cast<uint32_t>(reply.status))) reply.error = std::errc::io_error;
+}
+
 // The fewest that a client can live with: an OPEN.
 constexpr uint32_t kOperationsMin = 16;
 constexpr uint32_t kMessageBytesMin = 8 * 1024;
 
-constexpr uint32_t kRestartReclaimNeeded = 0x100;  // SEQ4_STATUS_RESTART_RECLAIM_NEEDED
+// SEQ4_STATUS_EXPIRED_ALL_STATE_REVOKED, SEQ4_STATUS_RESTART_RECLAIM_NEEDED.
+constexpr uint32_t kStateIsLost = 0x8 | 0x100;
 constexpr int kCompleteAlready = 10054;            // NFS4ERR_COMPLETE_ALREADY
 
 bool IsUsable(const ChannelAttributes& fore) {
@@ -51,7 +62,7 @@ ClientIds::Granted Sessions::Get(uint64_t known, Budget& budget) {
   Granted granted;
   if (session_ != nullptr) {
     caller_.EndSession(session_->generation);
-    if (restarted_.load() == session_->generation) is_exchanged_ = false;
+    if (lost_state_.load() == session_->generation) is_exchanged_ = has_state_ = false;
   }
   for (int tries = 0; tries < kTriesMax; ++tries) {
     granted.asked = Clock::now();
@@ -75,12 +86,14 @@ ClientIds::Granted Sessions::Get(uint64_t known, Budget& budget) {
   granted.id = client_id_;
   granted.limits = limits_;
   granted.has_state = has_state_ && known == client_id_;
+  if (!granted.has_state) is_reclaimed_.store(false);
   has_state_ = true;
   return granted;
 }
 
 ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
   caller_.UseSession(session_);
+  if (earlier_) DestroyEarlier(budget);
   Compound compound;
   compound.PutRoot().GetLimits();
   return CallCompound<LeaseReply>(caller_, compound, credential_, budget,
@@ -88,6 +101,17 @@ ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
                                     DecodeLease(reader, reply);
                                     SetStatus(reader, reply);
                                   });
+}
+
+// It may be one that this client has given up, not the server.
+void Sessions::DestroyEarlier(Budget& budget) {
+  Compound compound;
+  compound.DestroySession(*std::exchange(earlier_, std::nullopt));
+  (void)CallCompound<Status>(caller_, compound, credential_, budget,
+                             [](CompoundReader& reader, Status& reply) {
+                               reader.Next(kOpDestroySession);
+                               TellErrorsOfSequence(reader, reply);
+                             });
 }
 
 ClientIds::Status Sessions::Exchange(Budget& budget) {
@@ -118,7 +142,7 @@ ClientIds::Status Sessions::Create(Budget& budget) {
   auto reply = CallCompound<Reply>(caller_, compound, credential_, budget,
                                    [](CompoundReader& reader, Reply& created) {
                                      TakeSession(reader, created.grant);
-                                     SetStatus(reader, created);
+                                     TellErrorsOfSequence(reader, created);
                                    });
   if (reply.error != std::errc{}) return reply;
   ++sequence_;
@@ -134,13 +158,15 @@ std::errc Sessions::Prepare(const SessionGrant& grant) try {
   session->slots = grant.fore.slots;
   session->on_end = [this](uint64_t) { on_end_(); };
   session->on_status = [this](uint64_t generation, uint32_t flags) {
-    if ((flags & kRestartReclaimNeeded) == 0) return;
-    restarted_.store(generation);
+    // Until this client id's RECLAIM_COMPLETE it is what is being done.
+    if ((flags & kStateIsLost) == 0 || !is_reclaimed_.load()) return;
+    lost_state_.store(generation);
     on_end_();
   };
   limits_ = {.operations_max = grant.fore.operations_max - 1,
              .request_bytes_max = grant.fore.request_bytes_max,
              .response_bytes_max = grant.fore.response_bytes_max};
+  if (session_ != nullptr) earlier_ = session_->id;
   session_ = std::move(session);
   return {};
 } catch (const std::bad_alloc&) {
@@ -167,7 +193,8 @@ ClientIds::Status Sessions::CompleteReclaim(Budget& budget) {
                                       reader.Next(kOpReclaimComplete);
                                       SetStatus(reader, completed);
                                     });
-  if (reply.status == kCompleteAlready) return {};
+  if (reply.status == kCompleteAlready) reply = {};
+  if (reply.error == std::errc{}) is_reclaimed_.store(true);
   return reply;
 }
 
@@ -177,7 +204,7 @@ void Sessions::Discard(uint64_t id, Budget& budget) {
     (void)CallCompound<Status>(caller_, compound, credential_, budget,
                                [operation](CompoundReader& reader, Status& reply) {
                                  reader.Next(operation);
-                                 SetStatus(reader, reply);
+                                 TellErrorsOfSequence(reader, reply);
                                });
   };
   Compound session, client;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/nfs4/session_arguments.h"
@@ -34,18 +35,22 @@ class Sessions final : public ClientIds {
   Status Exchange(Budget& budget);
   Status Create(Budget& budget);
   std::errc Prepare(const SessionGrant& grant);
+  void DestroyEarlier(Budget& budget);
 
   rpc::Caller& caller_;
   const std::function<void()> on_end_;
-  // All below: of the thread in Get().
+  // Members of the thread in Get() or Begin().
   uint64_t client_id_ = 0;
   uint32_t sequence_ = 0;  // of the next CREATE_SESSION
   bool is_exchanged_ = false;
   bool has_state_ = false;
   CompoundLimits limits_;
   std::shared_ptr<const rpc::Session> session_;
-  // A session of this generation must be replaced with its client id: the server has restarted.
-  std::atomic<uint64_t> restarted_{0};
+  std::optional<SessionId> earlier_;  // that may have to be destroyed
+
+  // The last session of which the server has said that all state is lost with it.
+  std::atomic<uint64_t> lost_state_{0};
+  std::atomic<bool> is_reclaimed_{false};  // RECLAIM_COMPLETE was executed for the client id
 };
 
 }  // namespace nfswalk::protocol

@@ -1,6 +1,7 @@
 // Sessions of version 4.1 against a server with injected faults.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -109,6 +110,24 @@ TEST_F(SessionsTest, ACallWhoseReplyIsLostIsExecutedOnce) {
   EXPECT_EQ(server_.calls(OP_CREATE), 2 + 1) << "lost before it was executed";
 }
 
+// The server answers the repetition before it has ended the first execution.
+TEST_F(SessionsTest, ACallThatIsExecutedStillKeepsItsSlot) {
+  Connect();
+  server_.Put("gone", {});
+  server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
+  server_.Inject(kOpSequence, {.status = NFS4ERR_DELAY}, 2, 1);
+  EXPECT_EQ(Remove("gone"), kOk);
+  EXPECT_EQ(server_.calls(OP_REMOVE), 1);
+  EXPECT_EQ(sessions_made(), 1);
+}
+
+TEST_F(SessionsTest, ASessionThatCannotBeMadeIsToldOf) {
+  server_.Inject(kOpCreateSession, {.status = rpc::kSeqMisordered}, kForEver);
+  const auto refused = TryToConnect(1);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().error, std::errc::io_error);
+}
+
 // Version 4.0 takes it for its own second execution.
 TEST_F(SessionsTest, AnErrorWhoseReplyIsLostIsToldAsItIs) {
   Connect();
@@ -199,9 +218,9 @@ TEST_F(SessionsTest, ASlotWhoseCallNeverCameIsUsedAgain) {
     EXPECT_EQ(Stat(), std::errc::timed_out);
   }
   EXPECT_EQ(Stat(), kOk);
-  server_.ExecuteHeld();  // too late: another call has its number
+  server_.ExecuteHeld();  // too late: its session has ended
   EXPECT_EQ(Stat(), kOk);
-  EXPECT_EQ(sessions_made(), 1);
+  EXPECT_EQ(sessions_made(), 2);
 }
 
 // WIRE-39.
@@ -213,6 +232,45 @@ TEST_F(SessionsTest, AServerThatRestartsHasAnotherClient) {
   EXPECT_EQ(server_.calls(kOpReclaimComplete), 2);
 }
 
+// Data that does not fit into the socket is sent in part.
+TEST_F(SessionsTest, SessionsThatEndUnderLoadCostNoCall) {
+  Connect({.nconnect = 2});
+  const FileHandle file = nfs_->Lookup(root_, "f", kRoot).handle;
+  const std::vector<std::byte> data(1 << 20);
+  constexpr int kThreads = 8, kWrites = 8;
+  std::atomic<int> running{kThreads}, good{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        for (int n = 0; n < kWrites; ++n) {
+          good += nfs_->Write(file, 0, data, nullptr, kRoot).error == kOk;
+        }
+        --running;
+      });
+    }
+    for (int calls = 5; running.load() > 0; calls += 5) {
+      while (running.load() > 0 && server_.calls(OP_WRITE) < calls) std::this_thread::yield();
+      server_.EndSessions();
+    }
+  }
+  EXPECT_EQ(good.load(), kThreads * kWrites);
+  EXPECT_EQ(clients_made(), 1);
+}
+
+TEST_F(SessionsTest, AnOpenFileStandsOverTheEndOfItsSession) {
+  Connect();
+  OpenReply opened = nfs_->Open(root_, "f", FileHandle(), true, false, kRoot);
+  ASSERT_EQ(opened.error, kOk);
+  const int opens = server_.calls(OP_OPEN);
+  server_.EndSessions();
+  std::array<std::byte, 4> into;
+  EXPECT_EQ(nfs_->Read(opened.handle, 0, into, opened.state.get(), kRoot).count_bytes, 4u);
+  EXPECT_EQ(server_.calls(OP_OPEN), opens);
+  opened.state.reset();
+  EXPECT_EQ(server_.opens(), 0u);
+}
+
 TEST_F(SessionsTest, ALeaseIsRenewedWithoutAnOpenFile) {
   server_.set_lease_seconds(1);
   Connect();
@@ -220,12 +278,17 @@ TEST_F(SessionsTest, ALeaseIsRenewedWithoutAnOpenFile) {
   EXPECT_EQ(clients_made(), 1);
 }
 
-// SEQ4_STATUS_RESTART_RECLAIM_NEEDED.
+// SEQ4_STATUS_RESTART_RECLAIM_NEEDED, until RECLAIM_COMPLETE.
 TEST_F(SessionsTest, AFlagThatSaysThatAllIsToBeReclaimedIsFollowed) {
   Connect();
   server_.WithSessions([](FakeSessions& sessions) { sessions.status_flags = 0x100; });
+  server_.Before(kOpReclaimComplete, [this] {
+    server_.WithSessions([](FakeSessions& sessions) { sessions.status_flags = 0; });
+  });
   EXPECT_EQ(Stat(), kOk);
-  server_.AwaitCalls(kOpExchangeId, 2);
+  server_.AwaitCalls(kOpReclaimComplete, 2);
+  EXPECT_EQ(Stat(), kOk);
+  EXPECT_EQ(clients_made(), 2);
 }
 
 TEST_F(SessionsTest, AGrantThatIsOfNoUseIsRefused) {

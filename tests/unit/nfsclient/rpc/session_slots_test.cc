@@ -47,7 +47,7 @@ class SessionSlotsTest : public testing::Test {
   }
   size_t TakeAll() {
     size_t taken = 0;
-    for (; slots_.CanTake(); ++taken) slots_.Take(100 + static_cast<uint32_t>(taken));
+    for (; slots_.CanTake(true); ++taken) slots_.Take(100 + static_cast<uint32_t>(taken));
     return taken;
   }
 
@@ -140,7 +140,7 @@ TEST_F(SessionSlotsTest, ASlotThatTheServerHasNotIsNotUsedAgain) {
 TEST_F(SessionSlotsTest, ALowerTargetIsKeptToAndAHigherOneTakenUp) {
   Open(8);
   slots_.Answer(slots_.Take(1), Answered(kOk, 2));
-  EXPECT_EQ(Encoded(slots_.Take(2))[2], 2u) << "sa_highest_slotid";
+  EXPECT_EQ(Encoded(slots_.Take(2))[2], 7u) << "a higher one may be in use";
   EXPECT_EQ(TakeAll(), 2u);
   Open(8);
   slots_.Answer(slots_.Take(1), Answered(kOk, 0));
@@ -151,8 +151,24 @@ TEST_F(SessionSlotsTest, ALowerTargetIsKeptToAndAHigherOneTakenUp) {
 TEST_F(SessionSlotsTest, AConnectionKeepsOneWhateverTheTargetIs) {
   Open(8, 3, 4);
   slots_.Answer(slots_.Take(1), Answered(kOk, 0));
-  EXPECT_EQ(Encoded(slots_.Take(2)), (std::array<uint32_t, 4>{2, 3, 3, 0}));
+  EXPECT_EQ(Encoded(slots_.Take(2)), (std::array<uint32_t, 4>{2, 3, 7, 0}));
+  EXPECT_FALSE(slots_.CanTake(true));
+}
+
+TEST_F(SessionSlotsTest, OneOfSeveralIsReserved) {
+  Open(1);
+  EXPECT_TRUE(slots_.CanTake());
+  Open(2);
+  slots_.Take(1);
   EXPECT_FALSE(slots_.CanTake());
+  EXPECT_TRUE(slots_.CanTake(true));
+}
+
+TEST_F(SessionSlotsTest, ADelayOfARepetitionLeavesTheSlotUnsettled) {
+  Open(2);
+  slots_.Answer(slots_.Take(1), Answered(kDelay), true);
+  EXPECT_EQ(Encoded(slots_.Take(2))[1], 1u);
+  EXPECT_EQ(slots_.Take(3).sequence, 2u);
 }
 
 TEST_F(SessionSlotsTest, AnUnsettledSlotIsTheLastToBeUsed) {
@@ -173,7 +189,6 @@ TEST_F(SessionSlotsTest, TheAnswerOfTheNextCallSettlesASlot) {
     uint32_t status;
     uint32_t next;                  // sequence of the call behind it
   } rows[] = {{kOk, 3},             // it had been executed
-              {kSeqMisordered, 1},  // it never came
               {kDelay, 2},          // it is executed still
               {kReqTooBig, 2}};
   for (const auto& row : rows) {
@@ -184,6 +199,14 @@ TEST_F(SessionSlotsTest, TheAnswerOfTheNextCallSettlesASlot) {
     EXPECT_EQ(slots_.Take(3).sequence, row.next);
     EXPECT_TRUE(ended_.empty());
   }
+}
+
+// The server has not seen the call, or executes it.
+TEST_F(SessionSlotsTest, ARefusalOfTheNextNumberEndsTheSession) {
+  Open(1);
+  slots_.Leave(slots_.Take(1), true);
+  slots_.Answer(slots_.Take(2), Answered(kSeqMisordered));
+  EXPECT_EQ(ended_, std::vector<uint64_t>{generation_});
 }
 
 TEST_F(SessionSlotsTest, TwoCallsWithoutReplyInOneSlotEndTheSession) {

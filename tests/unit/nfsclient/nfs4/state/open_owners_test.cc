@@ -25,7 +25,7 @@ class OpenOwnersTest : public testing::Test {
   const std::unique_ptr<rpc::Caller> caller_ =
       std::move(rpc::Caller::Open({"127.0.0.1", UnusedPort(), 100003, 4}, {}).value());
   const OwnerNames names_;
-  OpenOwners owners_{*caller_, names_, [](uint64_t) { return true; }};
+  OpenOwners owners_{*caller_, names_, [] { return uint64_t{1}; }};
 };
 
 // RFC 7530 9.1.7. WIRE-16.
