@@ -18,7 +18,7 @@ constexpr int kReplacementsMax = 4;
 // Between two attempts at what is left: doubled each time, up to a third of the lease time.
 constexpr std::chrono::milliseconds kPauseMin{100};
 // A server that ends each session at once is not asked for another without a pause.
-constexpr std::chrono::milliseconds kHurryPause{1000};
+constexpr std::chrono::milliseconds kHurryPause{250};
 
 }  // namespace
 

@@ -101,6 +101,7 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
     if (ConcernsClient(state_error)) {
       const std::errc error = lease_.Regain(client->generation, state_error, budget);
       if (error != kOk) return Failure<Opened>(error);
+      if (caller_.minor_version() != 0) --tries;  // not the call's: a session of it was replaced
       continue;
     }
     if (acquired.error != kOk) return Failure<Opened>(acquired.error);
@@ -230,6 +231,7 @@ std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError sta
     if (ConcernsClient(reopened.state_error)) {
       const std::errc error = lease_.Regain(client->generation, reopened.state_error, budget);
       if (error != kOk) return error;
+      if (caller_.minor_version() != 0) --tries;  // as in Open()
     }
   }
   return std::errc::io_error;

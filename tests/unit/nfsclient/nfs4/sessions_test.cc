@@ -260,12 +260,13 @@ TEST_F(SessionsTest, SessionsThatEndUnderLoadCostNoCall) {
 
 TEST_F(SessionsTest, AnOpenFileStandsOverTheEndOfItsSession) {
   Connect();
-  OpenReply opened = nfs_->Open(root_, "f", FileHandle(), true, false, kRoot);
+  const FileHandle file = nfs_->Lookup(root_, "f", kRoot).handle;
+  OpenReply opened = nfs_->Open(root_, "f", file, true, false, kRoot);
   ASSERT_EQ(opened.error, kOk);
   const int opens = server_.calls(OP_OPEN);
   server_.EndSessions();
   std::array<std::byte, 4> into;
-  EXPECT_EQ(nfs_->Read(opened.handle, 0, into, opened.state.get(), kRoot).count_bytes, 4u);
+  EXPECT_EQ(nfs_->Read(file, 0, into, opened.state.get(), kRoot).count_bytes, 4u);
   EXPECT_EQ(server_.calls(OP_OPEN), opens);
   opened.state.reset();
   EXPECT_EQ(server_.opens(), 0u);
