@@ -7,7 +7,6 @@
 // clang-format on
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace nfswalk::protocol {
@@ -175,7 +174,8 @@ std::errc Lease::StartThread() {
 // OPEN renews too.
 void Lease::KeepAlive() {
   std::unique_lock lock(mutex_);
-  std::optional<Clock::time_point> renewal_due;
+  constexpr Clock::time_point kNotDue{};
+  Clock::time_point renewal_due = kNotDue;
   std::chrono::milliseconds pause = kPauseMin;
   uint64_t generation = 0;
   std::chrono::milliseconds lease_time{};
@@ -183,7 +183,7 @@ void Lease::KeepAlive() {
   while (!stopped_) {
     if (!has_left_ && !has_ended_) {
       pause = kPauseMin;
-      if (!RenewsNow()) renewal_due.reset();
+      if (!RenewsNow()) renewal_due = kNotDue;
     }
     const auto is_needed = [this] {
       return live_.generation != 0 && (RenewsNow() || has_left_ || has_ended_);
@@ -192,12 +192,12 @@ void Lease::KeepAlive() {
     const Clock::time_point now = Clock::now();
     const bool had_left = has_left_, had_ended = has_ended_;
     if (std::exchange(generation, live_.generation) != live_.generation) {
-      renewal_due.reset();
+      renewal_due = kNotDue;
       pause = kPauseMin;
     }
-    if (std::exchange(lease_time, lease_time_) != lease_time_) renewal_due.reset();
-    if (!renewal_due) renewal_due = now + lease_time_ / 3;
-    Clock::time_point due = *renewal_due;
+    if (std::exchange(lease_time, lease_time_) != lease_time_) renewal_due = kNotDue;
+    if (renewal_due == kNotDue) renewal_due = now + lease_time_ / 3;
+    Clock::time_point due = renewal_due;
     if (had_left) due = std::min(due, now + pause);
     if (had_ended) due = std::min<Clock::time_point>(due, now + std::min(pause, kHurryPause));
     const auto is_disturbed = [&] {
@@ -208,9 +208,9 @@ void Lease::KeepAlive() {
     if (waits && changed_.wait_until(lock, due, is_disturbed)) continue;
     if (stopped_ || !is_needed()) continue;
     const bool has_ended = std::exchange(has_ended_, false);
-    const bool renews = !has_ended && Clock::now() >= *renewal_due;
+    const bool renews = !has_ended && Clock::now() >= renewal_due;
     if (renews) {
-      renewal_due.reset();
+      renewal_due = kNotDue;
     } else {
       pause = std::min(pause * 2, std::max(kPauseMin, lease_time_ / 3));
       if (!has_ended) has_left_ = false;
