@@ -132,7 +132,8 @@ class Compound {
 
 // Reads the results in the order of the operations, until the first that failed: nothing follows
 // it, and its body is left. Where the call was sent in a session, SEQUENCE is read already; if that
-// failed, nothing was executed, and the error is kJukebox where the call is to be sent again.
+// failed, this transmission executed nothing, and the error is kJukebox where the call is to be
+// sent again.
 class CompoundReader {
  public:
   // `results` (COMPOUND4res) must outlive it.

@@ -69,8 +69,8 @@ class Call {
   // Ends in kCanceled while its connection has no session that it could be sent in, instead of
   // waiting for one.
   bool ends_with_session = false;
-  // Borrowed. Asked by Retry before the call is sent over another connection than before; false
-  // ends it instead. nullptr: it is sent.
+  // Borrowed. Asked before the call is sent over another connection than before, or in another
+  // session; false ends it instead. nullptr: it is sent.
   const std::function<bool()>* may_repeat = nullptr;
   // Wait() leaves the call in flight when it ends before the reply, if it was sent.
   bool outlives_wait = false;

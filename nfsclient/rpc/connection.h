@@ -127,8 +127,8 @@ class Connection {
   void FitLease(std::chrono::milliseconds lease);
   // The minor version of version 4 (RFC 8881 16.2.3). Preconditions: no call is in progress.
   void SetMinorVersion(uint32_t minor_version);
-  // Sends calls in `session` from now on: in its slots `first`, `first` + `stride`, ... Those of an
-  // earlier one that were not answered end in kLost.
+  // Sends calls in `session` from now on: in its slots `first`, `first` + `stride`, ... A call that
+  // must not be executed twice, and was sent in an earlier one without an answer, ends in kLost.
   void UseSession(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of a session for calls that are not sent yet: they wait for another.
   void EndSession(uint64_t generation);

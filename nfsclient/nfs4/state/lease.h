@@ -1,15 +1,16 @@
-// lease: the client id of version 4.0: established, renewed and replaced (RFC 7530 9.1.1, 9.5, 9.6,
-// 16.33, 16.34).
+// lease: the client id of version 4: established, renewed and replaced (RFC 7530 9.1.1, 9.5, 9.6;
+// RFC 8881 8.3, 8.4).
 //
 // Each object is a client of its own: its id string is unique and its verifier constant, so that a
 // restarted server recognises it and lets it reclaim. Calls use the credential of the process,
 // independent of who opens files.
 //
-// Established at the first Client() (client_ids.h). While a file is open a thread renews the lease
-// at a third of the server's lease time; a connection that brings nothing for a sixth of it is
-// replaced, so that the renewal is not late. When the server no longer knows the client id, the
-// first thread in Replace() establishes another and reopens the files; other threads wait for it,
-// until their deadlines. What is delayed then is left to the thread, and to who uses it.
+// Established at the first Client() (client_ids.h). While a file is open, in sessions always, a
+// thread renews the lease at a third of the server's lease time; a connection that brings nothing
+// for a sixth of it is replaced, so that the renewal is not late. When the server no longer knows
+// the client id, the first thread in Replace(), in sessions that thread, establishes another and
+// reopens the files; other threads wait for it, until their deadlines. What is delayed then is left
+// to the thread, and to who uses it.
 //
 // A lease is overdue once its time has passed since the last renewal that the server answered: the
 // server may have given what is locked to another client. ConfirmIfOverdue() asks.
