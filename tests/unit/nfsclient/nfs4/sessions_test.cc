@@ -113,11 +113,10 @@ TEST_F(SessionsTest, ACallWhoseReplyIsLostIsExecutedOnce) {
 // The server answers the repetition before it has ended the first execution.
 TEST_F(SessionsTest, ACallThatIsExecutedStillKeepsItsSlot) {
   Connect();
-  server_.Put("gone", {});
-  server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
+  server_.Inject(OP_CREATE, {.kind = Kind::kLoseReply});
   server_.Inject(kOpSequence, {.status = NFS4ERR_DELAY}, 2, 1);
-  EXPECT_EQ(Remove("gone"), kOk);
-  EXPECT_EQ(server_.calls(OP_REMOVE), 1);
+  EXPECT_EQ(nfs_->MakeDirectory(root_, "new", {.mode = 0755}, kRoot).error, kOk);
+  EXPECT_EQ(server_.calls(OP_CREATE), 1);
   EXPECT_EQ(sessions_made(), 1);
 }
 
@@ -131,19 +130,23 @@ TEST_F(SessionsTest, ASessionThatCannotBeMadeIsToldOf) {
 // Version 4.0 takes it for its own second execution.
 TEST_F(SessionsTest, AnErrorWhoseReplyIsLostIsToldAsItIs) {
   Connect();
+  const LookupReply known = nfs_->Lookup(root_, "f", kRoot);
+  ASSERT_EQ(Remove("f"), kOk);  // as another client does it
   server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
-  EXPECT_EQ(Remove("none"), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(nfs_->Remove(root_, "f", KnownObject{known.handle, 1, true}, kRoot).error,
+            std::errc::no_such_file_or_directory);
 }
 
 // The session that would know is gone: then it is judged by what can be seen.
 TEST_F(SessionsTest, ALostReplyOfASessionThatHasEndedIsNotGuessed) {
   Connect();
   server_.Put("gone", {});
+  const KnownObject known{nfs_->Lookup(root_, "gone", kRoot).handle, 1, true};
   server_.Inject(OP_REMOVE, {.kind = Kind::kLoseReply});
   server_.Before(OP_REMOVE, [&] { server_.EndSessions(); });
-  EXPECT_EQ(Remove("gone"), kOk) << "it is not there any more";
-  EXPECT_EQ(server_.calls(OP_REMOVE), 1)
-      << "not sent again, as another may have made the name anew";
+  server_.Before(kOpCreateSession, [&] { server_.Put("gone", {}); });  // by another client
+  EXPECT_EQ(nfs_->Remove(root_, "gone", known, kRoot).error, kOk);
+  EXPECT_TRUE(server_.Find("gone").has_value());
   server_.Inject(OP_CREATE, {.kind = Kind::kLoseReply});
   server_.Before(OP_CREATE, [&] { server_.EndSessions(); });
   EXPECT_EQ(nfs_->MakeDirectory(root_, "new", {.mode = 0755}, kRoot).error, std::errc::file_exists)
@@ -270,6 +273,19 @@ TEST_F(SessionsTest, AnOpenFileStandsOverTheEndOfItsSession) {
   EXPECT_EQ(server_.calls(OP_OPEN), opens);
   opened.state.reset();
   EXPECT_EQ(server_.opens(), 0u);
+}
+
+// WIRE-39. The thread that recovers is told, and does not wait for another.
+TEST_F(SessionsTest, ASessionThatEndsBeforeAllIsReclaimedIsReplacedToo) {
+  Connect();
+  const FileHandle file = nfs_->Lookup(root_, "f", kRoot).handle;
+  OpenReply opened = nfs_->Open(root_, "f", file, true, false, kRoot);
+  ASSERT_EQ(opened.error, kOk);
+  server_.Restart(true);
+  server_.Before(OP_PUTROOTFH, [this] { server_.EndSessions(); });  // GETATTR of the lease time
+  std::array<std::byte, 4> into;
+  EXPECT_EQ(nfs_->Read(file, 0, into, opened.state.get(), kRoot).count_bytes, 4u);
+  EXPECT_EQ(clients_made(), 2);
 }
 
 TEST_F(SessionsTest, ALeaseIsRenewedWithoutAnOpenFile) {
