@@ -277,12 +277,14 @@ TEST_F(SessionsTest, AnOpenFileStandsOverTheEndOfItsSession) {
 
 // WIRE-39. The thread that recovers is told, and does not wait for another.
 TEST_F(SessionsTest, ASessionThatEndsBeforeAllIsReclaimedIsReplacedToo) {
+  server_.set_lease_seconds(1);
   Connect();
   const FileHandle file = nfs_->Lookup(root_, "f", kRoot).handle;
   OpenReply opened = nfs_->Open(root_, "f", file, true, false, kRoot);
   ASSERT_EQ(opened.error, kOk);
   server_.Restart(true);
   server_.Before(OP_PUTROOTFH, [this] { server_.EndSessions(); });  // GETATTR of the lease time
+  server_.AwaitCalls(kOpReclaimComplete, 2);                        // after the next renewal
   std::array<std::byte, 4> into;
   EXPECT_EQ(nfs_->Read(file, 0, into, opened.state.get(), kRoot).count_bytes, 4u);
   EXPECT_EQ(clients_made(), 2);
