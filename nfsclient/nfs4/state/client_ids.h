@@ -53,8 +53,8 @@ class ClientIds {
 
   // Gets a client id; `known`: the last one, 0 for none.
   virtual Granted Get(uint64_t known, Budget& budget) = 0;
-  // Begins to use it: calls that wait for it are sent from here on. Whoever asks by then must be
-  // told of the new id. Returns the lease time.
+  // Begins to use it: sends the calls that wait for it. Preconditions: a thread that asks for the
+  // current client id is told of this one. Returns the lease time.
   virtual LeaseReply Begin(Budget& budget) = 0;
   // Renews the lease of `id`. status: NFS4_OK, if it has.
   virtual Status Renew(uint64_t id, Budget& budget) = 0;

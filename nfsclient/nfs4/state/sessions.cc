@@ -35,13 +35,6 @@ constexpr ChannelAttributes kBackChannel{.request_bytes_max = 4096,
                                          .cached_bytes_max = 0,
                                          .operations_max = 2,
                                          .slots = 1};
-// Outside of a session an error of SEQUENCE is that of a server which has the wrong idea: to be
-// told, not to be waited for.
-void TellErrorsOfSequence(const CompoundReader& reader, ClientIds::Status& reply) {
-  reply.error = reader.error();
-  reply.status = reader.status();
-  if (rpc::IsSequenceError(static_cast<uint32_t>(reply.status))) reply.error = std::errc::io_error;
-}
 
 // The fewest that a client can live with: an OPEN.
 constexpr uint32_t kOperationsMin = 16;
@@ -54,6 +47,14 @@ constexpr int kCompleteAlready = 10054;            // NFS4ERR_COMPLETE_ALREADY
 bool IsUsable(const ChannelAttributes& fore) {
   return fore.slots >= 1 && fore.slots <= kSlotsMax && fore.operations_max >= kOperationsMin &&
          fore.request_bytes_max >= kMessageBytesMin && fore.response_bytes_max >= kMessageBytesMin;
+}
+
+// Outside of a session an error of SEQUENCE is that of a server which has the wrong idea: to be
+// told, not to be waited for.
+void TellErrorsOfSequence(const CompoundReader& reader, ClientIds::Status& reply) {
+  reply.error = reader.error();
+  reply.status = reader.status();
+  if (rpc::IsSequenceError(static_cast<uint32_t>(reply.status))) reply.error = std::errc::io_error;
 }
 
 }  // namespace
