@@ -481,6 +481,8 @@ class Client final : public Node {
 
   // syncfs(2): also of files whose Close() was interrupted. Returns an error that no File was told.
   [[nodiscard]] std::errc Sync();
+  // The server as it was mounted: with the version that was agreed on.
+  const protocol::ServerAddress& server() const;
   // Stops using the server, for good: calls that wait for it, on a hard mount too, and all later
   // ones, also of Files and Nodes, end in operation_canceled (ECANCELED), whatever is cached. A
   // call in progress that needs no server may still succeed. A change in progress may or may not

@@ -157,6 +157,7 @@ MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting) {
   MountOptions options =
       place.server.OptionsFor(setting.kind == WalkKind::kLarge ? place.large : place.directory);
   options.server.version = setting.version;
+  options.server.minor_version = 0;
   options.compound = setting.compound;
   options.rdirplus = setting.list_ahead;
   if (setting.via == Via::kDistant) options.server.nfs_port = place.distant_port;

@@ -44,6 +44,7 @@ std::expected<DataTurn, std::string> TakeTurn(const DataPlace& place, const Cold
                                               const StatSetting& setting) {
   MountOptions options = place.server.OptionsFor(place.directory + "/names" + ColdTree::kWalked);
   options.server.version = setting.version;
+  options.server.minor_version = 0;
   options.rdirplus = setting.list_ahead;
   if (setting.distant) options.server.nfs_port = place.distant->port();
   const auto client = place.server.Mount(options);

@@ -52,6 +52,7 @@ class NfswalkThread final : public FileThread {
 MadeThreads MakeNfswalkThreads(const DataPlace& place, const TransferSetting& setting) {
   MountOptions options = place.server.OptionsFor(place.directory);
   options.server.version = setting.version;
+  options.server.minor_version = 0;
   auto mounted = place.server.Mount(options);
   if (!mounted) return std::unexpected(std::move(mounted.error()));
   const std::shared_ptr<Client> client = std::move(*mounted);

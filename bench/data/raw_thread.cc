@@ -125,6 +125,7 @@ size_t CallBytes(size_t most) {
 MadeThreads MakeRawThreads(const DataPlace& place, const TransferSetting& setting) {
   MountOptions options = place.server.OptionsFor(place.directory);
   options.server.version = setting.version;
+  options.server.minor_version = 0;
   const auto mount = std::make_shared<RawMount>();
   std::expected<std::unique_ptr<Protocol>, protocol::ConnectError> connected;
   place.server.InItsNetwork([&] {

@@ -56,6 +56,7 @@ std::expected<DataTurn, std::string> ByNfswalk(const DataPlace& place, const std
                                                int version) {
   MountOptions options = place.server.OptionsFor(place.directory);
   options.server.version = version;
+  options.server.minor_version = 0;
   const auto client = place.server.Mount(options);
   if (!client) return std::unexpected(client.error());
   const Credential me = Credential::OfProcess();

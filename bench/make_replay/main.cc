@@ -305,7 +305,10 @@ class ReplayRun {
       MountOptions options = server_.OptionsFor(directory);
       options.walk = mode.walk;
       options.nocto = !mode.close_to_open;
-      if (mode.version != 0) options.server.version = mode.version;
+      if (mode.version != 0) {
+        options.server.version = mode.version;
+        options.server.minor_version = 0;
+      }
       if (mode.expires) {
         options.acregmin_s = options.acregmax_s = options_.lifetime_s;
         options.acdirmin_s = options.acdirmax_s = options_.lifetime_s;

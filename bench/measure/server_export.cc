@@ -141,8 +141,8 @@ std::expected<std::unique_ptr<Client>, std::string> ServerExport::Mount(
 
 std::string ServerExport::UrlOf(const std::string& name, int version, uint16_t nfs_port) const {
   const protocol::ServerAddress& server = options_.server;
-  std::string url =
-      fmt::format("nfs://{}{}/{}?version={}", server.host, server.export_path, name, version);
+  std::string url = fmt::format("nfs://{}{}/{}?version={}", server.host, server.export_path, name,
+                                version == 3 ? "3" : "4.0");
   if (nfs_port == 0) nfs_port = server.nfs_port;
   if (nfs_port != 0) url += fmt::format("&nfsport={}", nfs_port);
   if (version == 3 && server.mount_port != 0) {

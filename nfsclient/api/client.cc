@@ -7,12 +7,11 @@
 #include <new>
 #include <utility>
 
+#include "nfsclient/api/connect.h"
 #include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
 #include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/splice.h"
-#include "nfsclient/nfs3/nfs3.h"
-#include "nfsclient/nfs4/nfs4.h"
 #include "nfsclient/superblock/superblock.h"
 #include "rcu/defer.h"
 #include "rcu/fork.h"
@@ -62,12 +61,13 @@ void Client::Unmount::operator()(nfs::Superblock* superblock) const {
 
 std::expected<std::unique_ptr<Client>, MountError> Client::Mount(const MountOptions& options) try {
   if (rcu::InForkedChild()) return std::unexpected(Forked());
-  auto protocol = options.server.version == 4
-                      ? protocol::Nfs4::ConnectNfs4(options.server, options.transport)
-                      : protocol::Nfs3::ConnectNfs3(options.server, options.transport);
-  if (!protocol)
-    return std::unexpected(MountError{protocol.error().error, protocol.error().message});
-  return MountOver(std::move(*protocol), options);
+  auto connection = Connect(options.server, options.transport);
+  if (!connection) {
+    return std::unexpected(MountError{connection.error().error, connection.error().message});
+  }
+  MountOptions agreed = options;
+  agreed.server = std::move(connection->server);
+  return MountOver(std::move(connection->protocol), agreed);
 } catch (const std::bad_alloc&) {
   return std::unexpected(OutOfMemory());
 }
@@ -153,6 +153,7 @@ void Client::Invalidate(InvalidReason reason, const Node& node) {
   superblock_.invalidations.AwaitDelivery();
 }
 
+const protocol::ServerAddress& Client::server() const { return superblock_.options.server; }
 Stats Client::stats() const { return superblock_.GetStats(); }
 TransportStats Client::transport_stats() const { return superblock_.protocol->transport_stats(); }
 

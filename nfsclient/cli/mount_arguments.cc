@@ -35,9 +35,9 @@ OPTIONS are those of the URL, named as in nfs(5), and those of mount(8) and FUSE
 noexec, noatime, allow_other, auto_unmount, fsname=NAME, subtype=NAME; and nonempty. Of nfs(5) what
 this client does anyway is accepted (sec=sys, proto=tcp, bg), and what it cannot do is refused.
 The files are those of the user who mounts, and no other user may enter; with allow_other each
-process has its own rights. Locks (fcntl, flock) are the server's with vers=4, and hold among the
-programs of this machine only with nolock and with version 3, which has no NLM here. In fstab:
-  nfs://server/export  /mnt  fuse.nfswalk  vers=4,nosuid,nodev,_netdev  0  0
+process has its own rights. Locks (fcntl, flock) are the server's with version 4, and hold among
+the programs of this machine only with nolock and with version 3, which has no NLM here. In fstab:
+  nfs://server/export  /mnt  fuse.nfswalk  lock,nosuid,nodev,_netdev  0  0
 
 Examples:
   nfswalk mount nfs://server/export ~/export

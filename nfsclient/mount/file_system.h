@@ -69,10 +69,9 @@ struct FileSystem {
              bool others)
       : client(its_client),
         nocto(options.nocto),
-        names_are_cached(options.acdirmax_s != 0 &&
-                         options.lookupcache != LookupCache::kNone),
-        version(options.server.version),
-        locks_on_server(options.server.version == 4 && !options.nolock),
+        names_are_cached(options.acdirmax_s != 0 && options.lookupcache != LookupCache::kNone),
+        version(client.server().version),
+        locks_on_server(version == 4 && !options.nolock),
         inode_numbers(root->attributes().fsid),
         nodes(std::move(root)),
         callers(others) {}

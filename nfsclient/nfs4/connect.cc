@@ -83,6 +83,10 @@ std::expected<FileHandle, ConnectError> FindExport(rpc::Caller& caller, const Se
         reply.error = reader.error();
       });
   if (found.error == kOk) return found.handle;
+  if (found.error == std::errc::protocol_not_supported) {
+    return std::unexpected(Refused(found.error, server.host + " does not offer NFS version 4." +
+                                                    std::to_string(caller.minor_version())));
+  }
   const std::string where = server.host + ":" + server.export_path + ": ";
   if (found.names_found < names.size()) {
     return std::unexpected(
@@ -117,7 +121,7 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
   if (auto seen = (*caller)->Ping("NFS version 4", server.host, deadline); !seen) {
     return std::unexpected(seen.error());
   }
-  (*caller)->SetMinorVersion(server.minor_version);
+  (*caller)->SetMinorVersion(server.minor_version.value_or(0));
   std::unique_ptr<Nfs4> connected(new Nfs4(std::move(*caller), deadline));
   if (auto begun = connected->Begin(server); !begun) return std::unexpected(begun.error());
   return connected;
@@ -125,12 +129,13 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
 
 // Begins the session, where the version has any, and finds the export.
 std::expected<void, ConnectError> Nfs4::Begin(const ServerAddress& server) {
-  if (server.minor_version != 0) {
+  const uint32_t minor_version = caller_->minor_version();
+  if (minor_version != 0) {
     Budget budget = rpc::Retry::BudgetUntil(mount_deadline_);
     const std::errc error = open_files_->Establish(budget);
     if (error != kOk) {
       return std::unexpected(Refused(error, server.host + ": no session of NFS version 4." +
-                                                std::to_string(server.minor_version) + ": " +
+                                                std::to_string(minor_version) + ": " +
                                                 std::make_error_code(error).message()));
     }
     operations_limit_.Set(open_files_->limits().operations_max);

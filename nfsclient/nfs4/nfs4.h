@@ -37,8 +37,9 @@ class Nfs4 final : public Protocol {
   static constexpr uint32_t kReadDirBytes = 256 * 1024;
 
   // Resolves the host, connects (default port 2049), pings the NFS service and looks up the export
-  // from the server's root, all within options.mount_timeout_ms. Errors: those of server_contact.h
-  // and failed_call.h, and the server's for the export's path.
+  // from the server's root, all within options.mount_timeout_ms, by the minor version that `server`
+  // names, else 4.0. Errors: those of server_contact.h and failed_call.h, the server's for the
+  // export's path, and protocol_not_supported or another one that refuses the minor version.
   static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs4(
       const ServerAddress& server, const TransportOptions& options);
   // Shuts down. Preconditions: no call is in progress.

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -17,8 +18,10 @@ struct ServerAddress {
   std::string export_path;  // with a leading '/'; version 4: from the pseudo root
   uint16_t nfs_port = 0;    // 0: from the portmapper; version 4: 2049
   uint16_t mount_port = 0;  // 0: from the portmapper; version 4: unused
-  int version = 3;
-  uint32_t minor_version = 0;  // of version 4: 0 to 2
+  static constexpr int kLatest = 0;  // that the server offers
+  int version = kLatest;             // or 3, 4
+  // 0 to 2, of version 4; nullopt: the latest that the server offers.
+  std::optional<uint32_t> minor_version = {};
 };
 
 // Names and meanings as in nfs(5).

@@ -156,7 +156,6 @@ Status SetMinorVersion(Parsed& parsed, std::string_view value) {
 
 Status FitMinorVersion(Parsed& parsed) {
   protocol::ServerAddress& server = parsed.options.server;
-  const uint32_t of_version = server.version == 3 ? 0 : parsed.minor_of_version.value_or(0);
   const bool contradicts = server.version == 3 ? parsed.minor.value_or(0) != 0
                                                : parsed.minor_of_version && parsed.minor &&
                                                      *parsed.minor_of_version != *parsed.minor;
@@ -164,9 +163,12 @@ Status FitMinorVersion(Parsed& parsed) {
     return std::unexpected(fmt::format(
         "option 'minorversion={}' with version {}: minor versions are those of version 4, "
         "and said once: vers=4.{}",
-        *parsed.minor, server.version == 3 ? "3" : fmt::format("4.{}", of_version), *parsed.minor));
+        *parsed.minor, server.version == 3 ? "3" : fmt::format("4.{}", *parsed.minor_of_version),
+        *parsed.minor));
   }
-  server.minor_version = parsed.minor.value_or(of_version);
+  if (server.version == 3) return {};
+  if (parsed.minor) server.version = 4;
+  server.minor_version = parsed.minor ? parsed.minor : parsed.minor_of_version;
   return {};
 }
 
@@ -436,6 +438,8 @@ std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url) {
         "nolock, the default, whose locks hold among the open files of this client, or version=4",
         parsed.lock_option));
   }
+  // Only version 4 has them.
+  if (parsed.lock == true) options.server.version = 4;
   // Whatever actimeo and its like say, before or after (ATTR-4).
   if (parsed.noac) {
     SetAllLifetimes(options, 0);

@@ -1,4 +1,5 @@
 // `nfswalk doctor` on a server that answers, and on one that does not.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -70,6 +71,19 @@ TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
   EXPECT_EQ(report["lookups"][0]["in_rcu_mode"], 100);
   EXPECT_EQ(report["lookups"][0]["left"]["getattr_rpc"], 0);
   EXPECT_EQ(Names(report["leaving_rcu_mode"]).empty(), GetParam() == 4);
+}
+
+TEST_P(DoctorCommandTest, TheLatestVersionIsUsedUnlessItIsNamed) {
+  const auto used = [](const std::string& options) {
+    const Json report =
+        Objects(Run({"doctor", "--json", "nfs://127.0.0.1/export?mountport=20048" + options}))
+            .at(0);
+    return report["version"].dump() + '.' + report.value("minor_version", Json()).dump();
+  };
+  EXPECT_EQ(used(""), "4.2");
+  EXPECT_EQ(used("&lock"), "4.2");
+  EXPECT_EQ(used(fmt::format("&vers={}", GetParam())), GetParam() == 4 ? "4.2" : "3.null");
+  EXPECT_EQ(used("&minorversion=1"), "4.1");
 }
 
 TEST_P(DoctorCommandTest, OptionsThatDisableRcuWalkShowInTheMeasurements) {

@@ -30,8 +30,7 @@ COMMAND_INCLUDES = {"nfsclient/client.h"}
 # What the command may include with all that is in it, besides.
 COMMAND_FOLDERS = {"nfsclient/mount", "threads"}
 COMMAND_EXCEPTIONS = {
-    "nfsclient/cli/doctor/server_examination.cc": {"nfsclient/nfs3/nfs3.h", "nfsclient/nfs4/nfs4.h"},
-    "nfsclient/cli/doctor/server_examination.h": {"nfsclient/protocol/protocol.h"},
+    "nfsclient/cli/doctor/server_examination.h": {"nfsclient/api/connect.h", "nfsclient/protocol/protocol.h"},
     "nfsclient/cli/doctor/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
     "nfsclient/cli/copy/copy_source.cc": {"nfsclient/protocol/wire_limits.h"},
     "nfsclient/cli/copy/export_copy.cc": {"nfsclient/protocol/wire_limits.h"},

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,36 +12,29 @@
 namespace nfswalk::cli {
 namespace {
 
-std::string RefusalOf(const ServerExamination& found, const protocol::ServerAddress& server) {
-  for (const OfferedVersion& offered : found.versions) {
-    if (offered.IsOf(server)) return offered.refusal;
-  }
-  return {};
-}
-
-ExitCode Report(Console& console, const CommonOptions& options, const DoctorFindings& findings) {
+void Print(Console& console, const CommonOptions& options, const DoctorFindings& findings) {
   console.Print(options.json ? JsonLine(DoctorJson(findings)) : DoctorText(findings));
-  if (findings.server.reached) return kExitOk;
-  console.Complain(fmt::format("mount '{}': {}", Escape(options.url),
-                               Escape(RefusalOf(findings.server, options.mount.server))));
-  return kExitServerFailed;
 }
 
 }  // namespace
 
 ExitCode RunDoctor(Console& console, const CommonOptions& options) {
   DoctorFindings findings{options.url, options.mount, CredentialOf(options), {}, {}, {}, {}, {}};
+  const auto refused = [&](const std::string& message) {
+    console.Complain(fmt::format("mount '{}': {}", Escape(options.url), Escape(message)));
+    return kExitServerFailed;
+  };
   ExaminedServer examined = ExamineServer(options.mount, findings.credential);
   findings.server = std::move(examined.found);
-  findings.on_lookups = AdviseOnLookups(options.mount, findings.server);
+  if (findings.server.reached) findings.options.server = std::move(examined.connection.server);
+  findings.on_lookups = AdviseOnLookups(findings.options, findings.server);
   findings.on_credential = AdviseOnCredential(findings.credential, findings.server);
-  if (!findings.server.reached) return Report(console, options, findings);
-  auto client = Client::MountOver(std::move(examined.protocol), options.mount);
-  if (!client) {
-    console.Complain(
-        fmt::format("mount '{}': {}", Escape(options.url), Escape(client.error().message)));
-    return kExitServerFailed;
+  if (!findings.server.reached) {
+    Print(console, options, findings);
+    return refused(examined.refusal);
   }
+  auto client = Client::MountOver(std::move(examined.connection.protocol), findings.options);
+  if (!client) return refused(client.error().message);
   Session session(**client, console, "doctor", options);
   std::vector<std::pair<std::string, WarmLookups>> failed;
   for (const std::string& path : options.paths) {
@@ -51,9 +43,9 @@ ExitCode RunDoctor(Console& console, const CommonOptions& options) {
     found.emplace_back(path, lookups);
   }
   findings.caches = (*client)->stats();
-  const ExitCode reported = Report(console, options, findings);
+  Print(console, options, findings);
   for (const auto& [path, lookups] : failed) session.Fail(path, lookups.error);
-  return std::max(reported, session.exit_code());
+  return session.exit_code();
 }
 
 }  // namespace nfswalk::cli

@@ -218,8 +218,10 @@ JsonObject DoctorJson(const DoctorFindings& findings) {
   JsonObject object;
   AddBytes(object, "url", findings.url);
   const protocol::ServerAddress& server = findings.options.server;
-  object.Set("version", server.version);
-  if (server.version == 4) object.Set("minor_version", server.minor_version);
+  if (server.version != protocol::ServerAddress::kLatest) object.Set("version", server.version);
+  if (server.version == 4 && server.minor_version) {
+    object.Set("minor_version", *server.minor_version);
+  }
   object.Set("versions", VersionsJson(findings.server.versions))
       .Set("credential", CredentialJson(findings.credential));
   if (findings.server.reached) {

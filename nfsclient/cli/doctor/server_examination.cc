@@ -5,9 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "nfsclient/nfs3/nfs3.h"
-#include "nfsclient/nfs4/nfs4.h"
-
 namespace nfswalk::cli {
 namespace {
 
@@ -27,17 +24,12 @@ uint64_t DurationOf(Call call) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - started).count());
 }
 
-auto Connect(const MountOptions& options, const OfferedVersion& offered) {
-  protocol::ServerAddress server = options.server;
-  server.version = offered.version;
-  server.minor_version = offered.minor_version;
-  protocol::TransportOptions transport = options.transport;
+protocol::TransportOptions Impatient(protocol::TransportOptions transport) {
   transport.hard = false;
   transport.timeo_ds = std::min(transport.timeo_ds, kTimeoutDs);
   transport.retrans = 0;
   transport.mount_timeout_ms = std::min(transport.mount_timeout_ms, kContactMs);
-  return offered.version == 4 ? protocol::Nfs4::ConnectNfs4(server, transport)
-                              : protocol::Nfs3::ConnectNfs3(server, transport);
+  return transport;
 }
 
 std::string RootRefusal(std::errc error) {
@@ -92,6 +84,32 @@ void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
   }
 }
 
+// Returns why a mount by the version of `server` fails; "" if it does not.
+std::string TryVersion(const protocol::ServerAddress& server,
+                       const protocol::TransportOptions& transport, const Credential& credential) {
+  auto connection = Connect(server, transport);
+  if (!connection) return connection.error().message;
+  const auto root = connection->protocol->GetRoot(credential);
+  return root.error == std::errc{} ? "" : RootRefusal(root.error);
+}
+
+// Asks by the version that a mount uses.
+void ExamineUsed(ExaminedServer& examined, const Credential& credential) {
+  Protocol& protocol = *examined.connection.protocol;
+  const auto root = protocol.GetRoot(credential);
+  if (root.error != std::errc{}) {
+    examined.refusal = RootRefusal(root.error);
+    return;
+  }
+  ServerExamination& found = examined.found;
+  found.reached = true;
+  found.limits = root.limits;
+  found.root = root.attributes;
+  found.root_granted = protocol.Access(root.handle, credential).granted;
+  found.round_trip = MeasureRoundTrip(protocol, root.handle, credential);
+  ExamineListing(protocol, root.handle, credential, found);
+}
+
 }  // namespace
 
 Durations Summarize(std::vector<uint64_t> durations_ns) {
@@ -103,25 +121,20 @@ Durations Summarize(std::vector<uint64_t> durations_ns) {
 
 ExaminedServer ExamineServer(const MountOptions& options, const Credential& credential) {
   ExaminedServer examined;
-  ServerExamination& found = examined.found;
+  const protocol::TransportOptions transport = Impatient(options.transport);
+  if (auto connection = Connect(options.server, transport)) {
+    examined.connection = std::move(*connection);
+    ExamineUsed(examined, credential);
+  } else {
+    examined.refusal = std::move(connection.error().message);
+  }
   for (const auto& [version, minor_version] : {std::pair(3, 0u), {4, 0u}, {4, 1u}, {4, 2u}}) {
-    OfferedVersion& offered = found.versions.emplace_back(version, minor_version);
-    auto connected = Connect(options, offered);
-    if (!connected) {
-      offered.refusal = connected.error().message;
-      continue;
-    }
-    const auto root = (*connected)->GetRoot(credential);
-    if (root.error != std::errc{}) offered.refusal = RootRefusal(root.error);
-    if (!offered.IsOf(options.server) || root.error != std::errc{}) continue;
-    Protocol& protocol = **connected;
-    found.reached = true;
-    found.limits = root.limits;
-    found.root = root.attributes;
-    found.root_granted = protocol.Access(root.handle, credential).granted;
-    found.round_trip = MeasureRoundTrip(protocol, root.handle, credential);
-    ExamineListing(protocol, root.handle, credential, found);
-    examined.protocol = std::move(*connected);
+    OfferedVersion& offered = examined.found.versions.emplace_back(version, minor_version);
+    if (examined.found.reached && offered.IsOf(examined.connection.server)) continue;
+    protocol::ServerAddress server = options.server;
+    server.version = version;
+    server.minor_version = minor_version;
+    offered.refusal = TryVersion(server, transport, credential);
   }
   return examined;
 }

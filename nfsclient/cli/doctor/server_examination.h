@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "nfsclient/api/connect.h"
 #include "nfsclient/client.h"
 #include "nfsclient/protocol/protocol.h"
 
@@ -24,7 +25,7 @@ struct OfferedVersion {
   std::string refusal;  // "": offered
 
   bool IsOf(const protocol::ServerAddress& server) const {
-    return version == server.version && minor_version == server.minor_version;
+    return version == server.version && (version == 3 || minor_version == server.minor_version);
   }
 };
 
@@ -39,7 +40,7 @@ Durations Summarize(std::vector<uint64_t> durations_ns);
 
 struct ServerExamination {
   std::vector<OfferedVersion> versions;
-  // The members below are known if the version of the mount is offered.
+  // The members below are known if the server can be mounted.
   bool reached = false;
   protocol::ServerLimits limits;
   Attributes root;
@@ -53,10 +54,10 @@ struct ServerExamination {
   std::optional<size_t> names_per_compound;
 };
 
-// `protocol` is the connection that was examined, null unless `reached`.
 struct ExaminedServer {
   ServerExamination found;
-  std::unique_ptr<protocol::Protocol> protocol;
+  Connected connection = {};  // that was examined, by the version that a mount uses; if `reached`
+  std::string refusal = {};   // of a mount; else
 };
 
 ExaminedServer ExamineServer(const MountOptions& options, const Credential& credential);

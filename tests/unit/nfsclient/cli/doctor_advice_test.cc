@@ -29,7 +29,7 @@ ServerExamination GoodServer() {
 }
 
 MountOptions Options(const std::string& options) {
-  const auto parsed = ParseMountUrl("nfs://server/export?version=4&" + options);
+  const auto parsed = ParseMountUrl("nfs://server/export?version=4.0&" + options);
   EXPECT_TRUE(parsed.has_value()) << parsed.error();
   return *parsed;
 }

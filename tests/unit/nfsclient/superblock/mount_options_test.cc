@@ -12,6 +12,7 @@
 namespace nfswalk::nfs {
 namespace {
 
+using protocol::ServerAddress;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -40,7 +41,8 @@ TEST(MountUrl, TheShortestOneMeansTheDefaultsOfNfs5) {
   EXPECT_EQ(options.server.export_path, "/export");
   EXPECT_EQ(options.server.nfs_port, 0);
   EXPECT_EQ(options.server.mount_port, 0);
-  EXPECT_EQ(options.server.version, 3);
+  EXPECT_EQ(options.server.version, ServerAddress::kLatest);
+  EXPECT_EQ(options.server.minor_version, std::nullopt);
   EXPECT_TRUE(options.transport.hard);
   EXPECT_EQ(options.transport.timeo_ds, 600u);
   EXPECT_EQ(options.acregmin_s, 3u);
@@ -148,10 +150,10 @@ TEST(MountUrl, SlashesOfTheExportCountOnceAndNotAtTheEnd) {
 }
 
 TEST(MountUrl, OptionsThatRestateTheDefaultAreAccepted) {
-  const MountOptions options =
-      WithOptions("sec=sys&proto=tcp&tcp&mountproto=tcp&mountvers=3&minorversion=0&intr&nointr&bg&"
-                  "fg&retry=5&noacl&resvport&noresvport&namlen=255&sec=krb5:sys&softerr&hard");
-  EXPECT_EQ(options.server.version, 3);
+  const MountOptions options = WithOptions(
+      "sec=sys&proto=tcp&tcp&mountproto=tcp&mountvers=3&intr&nointr&bg&"
+      "fg&retry=5&noacl&resvport&noresvport&namlen=255&sec=krb5:sys&softerr&hard");
+  EXPECT_EQ(options.server.version, ServerAddress::kLatest);
   EXPECT_TRUE(options.transport.hard);
   EXPECT_FALSE(WithOptions("softerr").transport.hard);
   EXPECT_TRUE(WithOptions("local_lock=all&version=4").nolock);
@@ -176,8 +178,8 @@ TEST(MountUrl, Versions3And4Point0To4Point2AreSpoken) {
   const struct {
     std::string value;
     int version;
-    uint32_t minor_version;
-  } rows[] = {{"3", 3, 0}, {"4", 4, 0}, {"4.0", 4, 0}, {"4.1", 4, 1}, {"4.2", 4, 2}};
+    std::optional<uint32_t> minor_version;
+  } rows[] = {{"3", 3, {}}, {"4", 4, {}}, {"4.0", 4, 0}, {"4.1", 4, 1}, {"4.2", 4, 2}};
   for (const std::string name : {"version=", "vers=", "nfsvers="}) {
     for (const auto& row : rows) {
       const auto server = WithOptions(name + row.value).server;
@@ -195,7 +197,7 @@ TEST(MountUrl, Versions3And4Point0To4Point2AreSpoken) {
 TEST(MountUrl, MinorversionIsThatOfVersion4) {
   for (const uint32_t minor : {0u, 1u, 2u}) {
     const std::string option = "minorversion=" + std::to_string(minor);
-    for (const std::string& options : {"version=4&" + option, option + "&version=4"}) {
+    for (const std::string& options : {"version=4&" + option, option + "&version=4", option}) {
       EXPECT_EQ(WithOptions(options).server.version, 4) << options;
       EXPECT_EQ(WithOptions(options).server.minor_version, minor) << options;
     }
@@ -262,14 +264,16 @@ TEST(MountUrl, AFlagWithAValueIsRefused) {
 }
 
 TEST(MountUrl, LocksOfVersion3AreLocal) {
-  EXPECT_EQ(WithOptions("nolock").server.version, 3);
-  EXPECT_EQ(WithOptions("lock&nolock").server.version, 3);
+  EXPECT_EQ(WithOptions("nolock").server.version, ServerAddress::kLatest);
+  EXPECT_EQ(WithOptions("lock&nolock").server.version, ServerAddress::kLatest);
+  EXPECT_EQ(WithOptions("lock").server.version, 4);
+  EXPECT_EQ(WithOptions("nolock&lock").server.version, 4);
   EXPECT_EQ(WithOptions("lock&version=4").server.version, 4);
   EXPECT_EQ(WithOptions("nolock&version=4").server.version, 4);
   EXPECT_TRUE(WithOptions("nolock&version=4").nolock);
   EXPECT_FALSE(WithOptions("nolock&lock&version=4").nolock);
   EXPECT_FALSE(WithOptions("version=4").nolock);
-  for (const char* options : {"lock", "nolock&lock", "version=4&lock&version=3"}) {
+  for (const char* options : {"version=3&lock", "lock&version=3", "version=4&lock&version=3"}) {
     EXPECT_THAT(RefusalOf(options),
                 AllOf(HasSubstr("'lock' with version 3"), HasSubstr("accepted is nolock")));
   }
