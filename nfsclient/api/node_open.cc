@@ -55,9 +55,9 @@ struct OpenRequest {
   }
 };
 
-// Opens a node by itself, as there is no CLAIM_FH in version 4.0: by the name that it was resolved
-// by, as that is now; by the latest name of the file, first if the other was removed here; by any
-// other known of it; by that which hides it (NAME-31). kStale if the server knows none of them.
+// Opens a node where there is no CLAIM_FH, as in version 4.0: by the name that it was resolved by,
+// as that is now; by the latest name of the file, first if the other was removed here; by any other
+// known of it; by that which hides it (NAME-31). kStale if the server knows none of them.
 protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resolved) {
   vfs::DentryCache& dentries = request.superblock.dentries;
   protocol::OpenReply reply;
@@ -81,6 +81,16 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
   if (hidden.directory) reply = request.OpenBy(hidden.directory, hidden.name);
   if (request.IsNameChanged(reply.error)) reply.error = protocol::kStale;
   return reply;
+}
+
+// Opens a node by itself.
+protocol::OpenReply OpenNode(const OpenRequest& request, vfs::Dentry& resolved) {
+  const protocol::Protocol& protocol = *request.superblock.protocol;
+  if (protocol.can_open_by_handle()) {
+    auto reply = request.Send({}, {});
+    if (reply.error == kOk || protocol.can_open_by_handle()) return reply;
+  }
+  return OpenByAnyName(request, resolved);
 }
 
 // Close-to-open: what others wrote before they closed is seen (NAME-5), by a request since `begun`
@@ -138,7 +148,8 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   }
   const bool by_name = superblock.protocol->opens_by_name();
   // The root of an export may be a file, which has no name.
-  if (by_name && walk.position().get() == superblock.root.get()) {
+  if (by_name && !superblock.protocol->can_open_by_handle() &&
+      walk.position().get() == superblock.root.get()) {
     return std::unexpected(std::errc::operation_not_supported);
   }
   const Credential& key = walk.credential()->key();
@@ -151,7 +162,7 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   const OpenRequest request{superblock, inode, mode, key};
   auto opened = !by_name        ? request.Send({}, {})
                 : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
-                                : OpenByAnyName(request, *walk.position());
+                                : OpenNode(request, *walk.position());
   std::errc failed = opened.error;
   // The name has changed on the server: forced revalidation finds out where it leads.
   if (by_name && !walk.force() && request.IsNameChanged(failed)) {

@@ -23,6 +23,10 @@ namespace nfswalk::protocol {
 
 namespace {
 
+constexpr uint64_t AttributeBit(int attribute) { return uint64_t{1} << attribute; }
+constexpr uint64_t kTimesOfVerifier =
+    AttributeBit(FATTR4_TIME_ACCESS) | AttributeBit(FATTR4_TIME_MODIFY);
+
 // SETATTR, with owners as names once the server has refused numbers.
 class SetAttributesOperation {
  public:
@@ -136,12 +140,13 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
   }
   using How = OpenArguments::How;
   Budget budget = caller_->NewBudget();
-  OpenFiles::OpenRequest request{.directory = directory,
+  OpenFiles::OpenRequest request{.at = directory,
                                  .name = name,
                                  .read = read,
                                  .write = write,
                                  .how = How::kUnchecked,
                                  .attributes = attributes};
+  uint64_t attributes_set = 0;
   const auto open = [&]() -> CreateOpenReply {
     OpenFiles::Opened opened = open_files_->Open(request, credential, budget);
     // OPEN fails with SYMLINK or ISDIR for these (RFC 7530 16.16), open(2) with O_EXCL with EEXIST.
@@ -150,21 +155,27 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
     if (is_other && how != CreateMode::kUnchecked) opened.error = std::errc::file_exists;
     CreateReply reply{opened.error, std::nullopt, opened.attributes, opened.directory};
     if (reply.error == kOk) reply.handle = opened.handle;
+    attributes_set = opened.attributes_set;
     return {std::move(reply), std::move(opened.state)};
   };
   if (how == CreateMode::kUnchecked) return open();
   if (how == CreateMode::kGuarded) {
-    request.how = How::kExclusive;
+    const bool has_sessions = caller_->minor_version() != 0;
+    request.how = has_sessions ? How::kExclusiveWithAttributes : How::kExclusive;
+    // They may hold the verifier (SUPPATTR_EXCLCREAT, RFC 8881 5.8.1.14).
+    request.attributes.atime = request.attributes.mtime = std::nullopt;
     request.exclusive_verifier = NewExclusiveVerifier();
     CreateOpenReply created = open();
     if (created.error == kOk) {
-      CreateReply finished =
-          FinishExclusive(std::move(created), directory, name, attributes, credential);
+      if (!has_sessions) attributes_set = kTimesOfVerifier;
+      CreateReply finished = FinishExclusive(std::move(created), attributes_set, directory, name,
+                                             attributes, credential);
       const bool is_open = finished.error == kOk;
       return {std::move(finished), is_open ? std::move(created.state) : nullptr};
     }
     if (created.error != std::errc::operation_not_supported) return created;
   }
+  request.attributes = attributes;
   request.how = How::kGuarded;
   return open();
 }
@@ -174,13 +185,21 @@ CreateReply Nfs4::Create(const FileHandle& directory, std::string_view name, Cre
   return CreateOpen(directory, name, how, attributes, /*read=*/false, /*write=*/true, credential);
 }
 
-// Sets the attributes of a file created EXCLUSIVE, and its times, where most servers store the
-// verifier.
-CreateReply Nfs4::FinishExclusive(CreateReply created, const FileHandle& directory,
-                                  std::string_view name, SetAttributes attributes,
-                                  const Credential& credential) {
-  if (!attributes.atime) attributes.atime.emplace();
-  if (!attributes.mtime) attributes.mtime.emplace();
+// Sets what the server has not set of a file created exclusively, and the times where they hold the
+// verifier, which the server says in sessions, and most do in version 4.0.
+CreateReply Nfs4::FinishExclusive(CreateReply created, uint64_t attributes_set,
+                                  const FileHandle& directory, std::string_view name,
+                                  SetAttributes attributes, const Credential& credential) {
+  const auto has = [attributes_set](int attribute) {
+    return (attributes_set & AttributeBit(attribute)) != 0;
+  };
+  if (has(FATTR4_MODE)) attributes.mode.reset();
+  if (has(FATTR4_OWNER)) attributes.uid.reset();
+  if (has(FATTR4_OWNER_GROUP)) attributes.gid.reset();
+  if (has(FATTR4_SIZE)) attributes.size_bytes.reset();
+  if (has(FATTR4_TIME_ACCESS) && !attributes.atime) attributes.atime.emplace();
+  if (has(FATTR4_TIME_MODIFY) && !attributes.mtime) attributes.mtime.emplace();
+  if (attributes.empty()) return created;
   const SetAttributesReply set = SetAttributesOf(*created.handle, attributes, credential);
   if (set.error == kOk) {
     created.attributes = set.file.after;

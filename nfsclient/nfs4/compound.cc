@@ -113,11 +113,14 @@ uint32_t ToWire(FileType type) {
 }
 
 uint32_t ToWire(OpenArguments::How how) {
+  constexpr uint32_t kExclusive4Point1 = 3;  // RFC 8881 18.16.1
   switch (how) {
     case OpenArguments::How::kGuarded:
       return GUARDED4;
     case OpenArguments::How::kExclusive:
       return EXCLUSIVE4;
+    case OpenArguments::How::kExclusiveWithAttributes:
+      return kExclusive4Point1;
     case OpenArguments::How::kNoCreate:
     case OpenArguments::How::kUnchecked:
       break;
@@ -424,21 +427,28 @@ Compound& Compound::CountAsSequence() {
 
 Compound& Compound::Open(const OpenArguments& arguments) {
   using How = OpenArguments::How;
+  using Claim = OpenArguments::Claim;
   Add(OP_OPEN).U32(arguments.sequence).U32(ShareAccess(arguments)).U32(OPEN4_SHARE_DENY_NONE);
   writer_.U64(arguments.client_id).Bytes(arguments.owner);
   writer_.U32(arguments.how == How::kNoCreate ? OPEN4_NOCREATE : OPEN4_CREATE);
   if (arguments.how != How::kNoCreate) {
     writer_.U32(ToWire(arguments.how));
-    if (arguments.how == How::kExclusive) {
+    if (arguments.how == How::kExclusive || arguments.how == How::kExclusiveWithAttributes) {
       writer_.Opaque(BytesOf(arguments.exclusive_verifier));
-    } else {
-      AddAttributes(arguments.attributes);
     }
+    if (arguments.how != How::kExclusive) AddAttributes(arguments.attributes);
   }
-  if (arguments.reclaim) {
-    writer_.U32(CLAIM_PREVIOUS).U32(OPEN_DELEGATE_NONE);
-  } else {
-    writer_.U32(CLAIM_NULL).Bytes(arguments.name);
+  constexpr uint32_t kClaimFile = 4;  // CLAIM_FH (RFC 8881 18.16.1)
+  switch (arguments.claim) {
+    case Claim::kName:
+      writer_.U32(CLAIM_NULL).Bytes(arguments.name);
+      break;
+    case Claim::kFile:
+      writer_.U32(kClaimFile);
+      break;
+    case Claim::kPrevious:
+      writer_.U32(CLAIM_PREVIOUS).U32(OPEN_DELEGATE_NONE);
+      break;
   }
   return *this;
 }

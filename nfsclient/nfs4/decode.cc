@@ -129,6 +129,17 @@ bool TakeChange(CompoundReader& reader, int operation, ChangeInfo& directory) {
   return true;
 }
 
+// Reads a bitmap4 of which no attribute above 63 counts.
+uint64_t ReadFirstBits(rpc::XdrReader& body) {
+  uint64_t bits = 0;
+  const size_t words = body.U32();
+  for (size_t word = 0; word < std::min<size_t>(words, 2); ++word) {
+    bits |= uint64_t{body.U32()} << 32 * word;
+  }
+  body.Skip((words - std::min<size_t>(words, 2)) * sizeof(uint32_t));
+  return bits;
+}
+
 // Takes a result that is a state id.
 bool TakeState(CompoundReader& reader, int operation, StateId& state) {
   if (!reader.Next(operation)) return false;
@@ -342,7 +353,7 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant) {
   taken.state = ReadState(body);
   taken.directory = ReadChange(body);
   taken.must_confirm = (body.U32() & OPEN4_RESULT_CONFIRM) != 0;
-  reader.SkipBitmap();
+  taken.attributes_set = ReadFirstBits(body);
   if (!reader.TakeBody(ReadDelegation(body, taken.delegation))) return false;
   grant = taken;
   return true;

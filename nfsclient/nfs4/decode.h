@@ -98,6 +98,7 @@ struct OpenGrant {
   StateId state;
   ChangeInfo directory;
   bool must_confirm = false;
+  uint64_t attributes_set = 0;  // bits of FATTR4_*, of a file that was created
   std::optional<StateId> delegation = {};
 };
 bool TakeOpen(CompoundReader& reader, OpenGrant& grant);

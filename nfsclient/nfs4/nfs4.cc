@@ -123,10 +123,13 @@ ReadLinkReply Nfs4::ReadLink(const FileHandle& link, const Credential& credentia
 
 OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                      bool read, bool write, const Credential& credential) {
-  if (const std::errc error = CheckName(name); error != kOk) return Failure<OpenReply>(error);
+  if (!name.empty()) {
+    if (const std::errc error = CheckName(name); error != kOk) return Failure<OpenReply>(error);
+  }
   Budget budget = caller_->NewBudget();
   OpenFiles::Opened opened = open_files_->Open(
-      {.directory = directory, .name = name, .read = read, .write = write}, credential, budget);
+      {.at = name.empty() ? file : directory, .name = name, .read = read, .write = write},
+      credential, budget);
   if (opened.error == kOk && opened.handle != file) opened.error = kStale;
   if (opened.error != kOk) return Failure<OpenReply>(opened.error);
   return {kOk, std::move(opened.state), opened.attributes, opened.granted};

@@ -61,6 +61,7 @@ class Nfs4 final : public Protocol {
   OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                  bool read, bool write, const Credential& credential) override;
   bool opens_by_name() const override { return true; }
+  bool can_open_by_handle() const override { return open_files_->can_open_by_handle(); }
   bool has_locks() const override { return true; }
   LockReply Lock(const OpenState& open, uint64_t owner, const RangeLock& wanted) override;
   std::errc Unlock(const OpenState& open, uint64_t owner, ByteRange range) override;
@@ -165,9 +166,9 @@ class Nfs4 final : public Protocol {
                     LookupPathReply& reply);
   template <typename Build>
   CreateReply CreateObject(const FileHandle& directory, const Credential& credential, Build build);
-  CreateReply FinishExclusive(CreateReply created, const FileHandle& directory,
-                              std::string_view name, SetAttributes attributes,
-                              const Credential& credential);
+  CreateReply FinishExclusive(CreateReply created, uint64_t attributes_set,
+                              const FileHandle& directory, std::string_view name,
+                              SetAttributes attributes, const Credential& credential);
   RemoveReply RemoveObject(bool is_directory, const FileHandle& directory, std::string_view name,
                            const std::optional<KnownObject>& known, const Credential& credential);
 

@@ -22,9 +22,22 @@ struct StateId {
   friend bool operator==(const StateId&, const StateId&) = default;
 };
 
-// OPEN4args (RFC 7530 16.16). The current file handle is the directory; with `reclaim`, the file.
+// OPEN4args (RFC 7530 16.16, RFC 8881 18.16). The current file handle is the directory, or the
+// file, as the claim has it.
 struct OpenArguments {
-  enum class How : uint8_t { kNoCreate, kUnchecked, kGuarded, kExclusive };
+  // kExclusiveWithAttributes: EXCLUSIVE4_1, in sessions.
+  enum class How : uint8_t {
+    kNoCreate,
+    kUnchecked,
+    kGuarded,
+    kExclusive,
+    kExclusiveWithAttributes,
+  };
+  enum class Claim : uint8_t {
+    kName,      // CLAIM_NULL: `name` in the directory
+    kFile,      // CLAIM_FH, in sessions: the file
+    kPrevious,  // CLAIM_PREVIOUS: the file, after a restart of the server
+  };
 
   uint32_t sequence = 0;  // of the owner
   uint64_t client_id = 0;
@@ -32,11 +45,11 @@ struct OpenArguments {
   bool read = false;
   bool write = false;
   How how = How::kNoCreate;
-  SetAttributes attributes = {};    // kUnchecked, kGuarded
-  uint64_t exclusive_verifier = 0;  // kExclusive
+  SetAttributes attributes = {};    // of what is created, but for kExclusive
+  uint64_t exclusive_verifier = 0;  // kExclusive, kExclusiveWithAttributes
+  Claim claim = Claim::kName;
   std::string_view name;
   bool refuses_delegation = false;  // as can be said from version 4.1 on
-  bool reclaim = false;  // CLAIM_PREVIOUS after a restart of the server; `name` is not used
 };
 
 // LOCK4args (RFC 7530 16.10).

@@ -290,8 +290,9 @@ class Protocol {
     return {std::errc::operation_not_supported, {}};
   }
   virtual ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) = 0;
-  // Opens `file`, which is `name` in `directory`. Sends nothing, and returns no attributes, unless
-  // opens_by_name(). Errors: kStale if the name leads to another file.
+  // Opens `file`, which is `name` in `directory`, or by itself without a name, where
+  // can_open_by_handle(). Sends nothing, and returns no attributes, unless opens_by_name(). Errors:
+  // kStale if the name leads to another file.
   virtual OpenReply Open(const FileHandle& /*directory*/, std::string_view /*name*/,
                          const FileHandle& /*file*/, bool /*read*/, bool /*write*/,
                          const Credential&) {
@@ -299,6 +300,8 @@ class Protocol {
   }
   // Returns whether Open() uses `directory` and `name`.
   virtual bool opens_by_name() const { return false; }
+  // Returns whether it may also do without them: false once a server has refused that.
+  virtual bool can_open_by_handle() const { return false; }
   // Byte-range locks, where the server has them: of an `owner` in this client, who has one for each
   // file, by whatever `open` of it. Advisory. Neither waits for the other owner. What is held is
   // held until Unlock(), or until the `open` that the owner's first lock was made by is destroyed.

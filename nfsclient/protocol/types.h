@@ -93,6 +93,8 @@ struct SetAttributes {
   std::optional<uint64_t> size_bytes = {};
   std::optional<SetTime> atime = {};
   std::optional<SetTime> mtime = {};
+
+  bool empty() const { return !mode && !uid && !gid && !size_bytes && !atime && !mtime; }
 };
 
 // statvfs(3); RFC 1813 3.3.18, RFC 7530 5.8.2. What a server does not say is 0.

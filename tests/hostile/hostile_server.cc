@@ -77,7 +77,7 @@ std::string HostileServer::Url() const {
   std::string url = "nfs://" + address_;
   const std::string port = std::to_string(server_.port());
   if (portmapper_ == nullptr) url += ":" + port;
-  url += attack_.version == 3 ? "/export?" : "/?version=4&";
+  url += attack_.version == 3 ? "/export?" : "/?version=4.0&";
   if (portmapper_ == nullptr && attack_.version == 3) url += "mountport=" + port + "&";
   url += attack_.timeout == MountTimeout::kSilence ? "soft&timeo=1&retrans=1"
                                                    : "soft&timeo=30&retrans=1";

@@ -282,7 +282,7 @@ LockReply OpenFiles::TestLock(const OpenState& state, uint64_t number, const Ran
 }
 
 // Before the file that was reopened as `opened` is used. Preconditions: file.reopening is held.
-OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& opened,
+OpenFiles::Reopened OpenFiles::RecoverLocks(Reopening how, File& file, Acquired& opened,
                                             const LiveClient& client, OnDelay on_delay,
                                             Budget& budget) {
   const LockOwners::Opener opener{opened.owner, opened.state, client.id};
@@ -297,7 +297,7 @@ OpenFiles::Reopened OpenFiles::RecoverLocks(Claim claim, File& file, Acquired& o
       recovered.state_error = StateError::kWait;
     } else if (!calling) {
       recovered.error = CallDeadline::Error();
-    } else if (claim == Claim::kNull) {
+    } else if (how == Reopening::kAnew) {
       lock_owners_.Lose(*owner);
     } else {
       const LockOwners::Answer answer = lock_owners_.Reclaim(*owner, opener, on_delay, budget);

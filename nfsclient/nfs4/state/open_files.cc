@@ -71,6 +71,7 @@ const std::shared_ptr<OpenFiles::File>& OpenFiles::FileOf(const OpenState& state
 
 OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
+      opens_by_handle_(caller.minor_version() != 0),
       owners_(caller, names, [this] { return lease_.Current().generation; }),
       lock_owners_(caller),
       lease_(caller, [this](const LiveClient& client, Budget& budget) {
@@ -90,12 +91,13 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
   arguments.how = request.how;
   arguments.attributes = request.attributes;
   arguments.exclusive_verifier = request.exclusive_verifier;
+  arguments.claim = request.name.empty() ? Claim::kFile : Claim::kName;
   arguments.name = request.name;
   for (int tries = 0; tries < kRecoveriesMax; ++tries) {
     const auto client = lease_.Client(budget);
     if (!client) return Failure<Opened>(client.error());
     Acquired acquired =
-        owners_.Open(*client, request.directory, arguments, credential, OnDelay::kRepeat, budget);
+        owners_.Open(*client, request.at, arguments, credential, OnDelay::kRepeat, budget);
     if (owners_.HasUnsettled()) lease_.NoteLeft();
     const StateError state_error = StateErrorOf(acquired.status);
     if (ConcernsClient(state_error)) {
@@ -104,9 +106,15 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
       if (caller_.minor_version() != 0) --tries;  // not the call's: a session of it was replaced
       continue;
     }
+    (void)RefusesHandles(arguments.claim, acquired.error);
     if (acquired.error != kOk) return Failure<Opened>(acquired.error);
-    Opened opened{
-        kOk, acquired.handle, acquired.attributes, acquired.granted, acquired.directory, nullptr};
+    Opened opened{kOk,
+                  acquired.handle,
+                  acquired.attributes,
+                  acquired.attributes_set,
+                  acquired.granted,
+                  acquired.directory,
+                  nullptr};
     opened.state = Register(request, credential, lease_.GenerationOf(*client), std::move(acquired));
     return opened;
   }
@@ -117,7 +125,9 @@ std::unique_ptr<OpenState> OpenFiles::Register(const OpenRequest& request,
                                                const Credential& credential, uint64_t generation,
                                                Acquired acquired) {
   auto file = std::make_shared<File>();
-  file->SetNames(std::make_unique<NameOfOpen>(request.directory, request.name));
+  if (!request.name.empty()) {
+    file->SetNames(std::make_unique<NameOfOpen>(request.at, request.name));
+  }
   file->read = request.read;
   file->write = request.write;
   file->credential = credential;
@@ -275,19 +285,19 @@ Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) 
 
 Lease::Recovery OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
   std::unordered_set<const File*> left;
-  for (const Claim claim : {Claim::kPrevious, Claim::kNull}) {
+  for (const Reopening how : {Reopening::kReclaim, Reopening::kAnew}) {
     for (const std::shared_ptr<File>& file : OpenedBefore(client.generation)) {
-      if (claim == Claim::kPrevious && !MayReclaim(client)) break;
+      if (how == Reopening::kReclaim && !MayReclaim(client)) break;
       if (left.contains(file.get())) continue;
       const Reopened reopened =
-          ReopenByClaim(claim, *file, file->CurrentState().id, client, OnDelay::kReturn, budget);
+          ReopenFile(how, *file, file->CurrentState().id, client, OnDelay::kReturn, budget);
       if (ConcernsClient(reopened.state_error)) return {reopened.state_error, true};
       if (rpc::Retry::OutOfTime(budget)) return {StateError::kNone, true};
       if (reopened.error != kOk || reopened.state_error == StateError::kWait) {
         left.insert(file.get());
       }
     }
-    if (claim != Claim::kPrevious) continue;
+    if (how != Reopening::kReclaim) continue;
     const bool waits = MayReclaim(client) && std::ranges::any_of(left, [&](const File* file) {
                          return file->reclaim_answered.load() < client.generation;
                        });
@@ -302,37 +312,37 @@ OpenFiles::Reopened OpenFiles::Reopen(File& file, const StateId& used, const Liv
                                       Budget& budget) {
   if (MayReclaim(client) && file.CurrentState().generation < client.generation) {
     const Reopened reclaimed =
-        ReopenByClaim(Claim::kPrevious, file, used, client, OnDelay::kRepeat, budget);
+        ReopenFile(Reopening::kReclaim, file, used, client, OnDelay::kRepeat, budget);
     if (reclaimed.state_error != StateError::kNone || reclaimed.error != kOk) return reclaimed;
   }
-  return ReopenByClaim(Claim::kNull, file, used, client, OnDelay::kRepeat, budget);
+  return ReopenFile(Reopening::kAnew, file, used, client, OnDelay::kRepeat, budget);
 }
 
-OpenFiles::Reopened OpenFiles::ReopenByClaim(Claim claim, File& file, const StateId& used,
-                                             const LiveClient& client, OnDelay on_delay,
-                                             Budget& budget) {
+OpenFiles::Reopened OpenFiles::ReopenFile(Reopening how, File& file, const StateId& used,
+                                          const LiveClient& client, OnDelay on_delay,
+                                          Budget& budget) {
   // Another thread that reopens it may wait for as long as the server delays that.
   const Clock::time_point until = on_delay == OnDelay::kReturn ? Clock::now() : budget.deadline();
   std::unique_lock lock(file.reopening, until);
   if (!lock && on_delay == OnDelay::kReturn) return {kOk, StateError::kWait};
   if (!lock) return {CallDeadline::Error()};
-  const Reopened reopened = ReopenLocked(claim, file, used, client, on_delay, budget);
+  const Reopened reopened = ReopenLocked(how, file, used, client, on_delay, budget);
   lock.unlock();
   if (owners_.HasUnsettled()) lease_.NoteLeft();
   if (file.closed.load()) CloseOnServer(file, budget);
   return reopened;
 }
 
-// One OPEN that reopens `file`, by handle if `name` is null. Closes what is another file: its
-// handle is in the result. Preconditions: file.reopening is held.
-Acquired OpenFiles::TryReopen(File& file, const FileName* name, const LiveClient& client,
-                              OnDelay on_delay, Budget& budget) {
+// One OPEN that reopens `file`; `name`: of Claim::kName. Closes what is another file: its handle is
+// in the result. Preconditions: file.reopening is held.
+Acquired OpenFiles::TryReopen(File& file, Claim claim, const FileName& name,
+                              const LiveClient& client, OnDelay on_delay, Budget& budget) {
   OpenArguments arguments;
   arguments.read = file.read;
   arguments.write = file.write;
-  arguments.reclaim = name == nullptr;
-  if (name != nullptr) arguments.name = name->name;
-  const FileHandle& at = name == nullptr ? file.handle : name->directory;
+  arguments.claim = claim;
+  arguments.name = name.name;
+  const FileHandle& at = claim == Claim::kName ? name.directory : file.handle;
   Acquired acquired = owners_.Open(client, at, arguments, file.credential, on_delay, budget);
   if (acquired.error == kOk && acquired.handle != file.handle) {
     owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
@@ -340,6 +350,24 @@ Acquired OpenFiles::TryReopen(File& file, const FileName* name, const LiveClient
     acquired.status = NFS4ERR_FHEXPIRED;
   }
   return acquired;
+}
+
+// Preconditions: as above.
+Acquired OpenFiles::TryReopenAnew(File& file, const LiveClient& client, OnDelay on_delay,
+                                  Budget& budget) {
+  if (can_open_by_handle()) {
+    Acquired acquired = TryReopen(file, Claim::kFile, {}, client, on_delay, budget);
+    if (!RefusesHandles(Claim::kFile, acquired.error)) return acquired;
+  }
+  return TryReopenByName(file, client, on_delay, budget);
+}
+
+// Returns whether an OPEN failed since the server knows no CLAIM_FH, which is not asked for again.
+bool OpenFiles::RefusesHandles(Claim claim, std::errc error) {
+  const bool refuses = claim == Claim::kFile && (error == std::errc::invalid_argument ||
+                                                 error == std::errc::operation_not_supported);
+  if (refuses) opens_by_handle_.store(false);
+  return refuses;
 }
 
 // Reopens by each name that the file has now, until one opens it. While the names change, the
@@ -354,7 +382,7 @@ Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, OnDela
     // Before the names: a change that has ended by then shows in them.
     const bool are_changing = file.NamesAreChanging();
     if (auto name = file.NextName(tried)) {
-      acquired = TryReopen(file, &*name, client, on_delay, budget);
+      acquired = TryReopen(file, Claim::kName, *name, client, on_delay, budget);
       const StateError state_error = StateErrorOf(acquired.status);
       const bool refused = acquired.error != kOk && acquired.status != NFS4_OK;
       if (!refused || ConcernsClient(state_error) || state_error == StateError::kWait) {
@@ -376,21 +404,22 @@ Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, OnDela
 }
 
 // Preconditions: file.reopening is held.
-OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const StateId& used,
+OpenFiles::Reopened OpenFiles::ReopenLocked(Reopening how, File& file, const StateId& used,
                                             const LiveClient& client, OnDelay on_delay,
                                             Budget& budget) {
   File::State later = file.CurrentState();
   if (file.closed.load() || later.lost || later.id != used) return {};
-  Acquired acquired = claim == Claim::kPrevious ? TryReopen(file, nullptr, client, on_delay, budget)
-                                                : TryReopenByName(file, client, on_delay, budget);
+  Acquired acquired = how == Reopening::kReclaim
+                          ? TryReopen(file, Claim::kPrevious, {}, client, on_delay, budget)
+                          : TryReopenAnew(file, client, on_delay, budget);
   const StateError state_error = StateErrorOf(acquired.status);
   if (ConcernsClient(state_error) || state_error == StateError::kWait) return {kOk, state_error};
   if (acquired.error != kOk && acquired.status == NFS4_OK) return {acquired.error};
-  if (claim == Claim::kPrevious && acquired.error != kOk) {
+  if (how == Reopening::kReclaim && acquired.error != kOk) {
     file.reclaim_answered.store(client.generation);
   }
   if (acquired.error == kOk) {
-    const Reopened locks = RecoverLocks(claim, file, acquired, client, on_delay, budget);
+    const Reopened locks = RecoverLocks(how, file, acquired, client, on_delay, budget);
     if (locks.error != kOk || locks.state_error != StateError::kNone) {
       if (!ConcernsClient(locks.state_error)) {
         owners_.Close(std::move(acquired.owner), acquired.handle, acquired.state, budget);
@@ -405,7 +434,7 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Claim claim, File& file, const State
     later.generation = lease_.GenerationOf(client);
     later.reopened = Clock::now();
     file.owner = std::move(acquired.owner);
-  } else if (claim == Claim::kNull || acquired.status == NFS4ERR_FHEXPIRED) {
+  } else if (how == Reopening::kAnew || acquired.status == NFS4ERR_FHEXPIRED) {
     later.lost = true;
   } else if (acquired.status == NFS4ERR_NO_GRACE) {
     reclaimed_generation_.store(client.generation);

@@ -3,14 +3,14 @@
 // Sends nothing before the first Open(): a client without open files has no client id and no lease
 // (lease.h). When the client id is gone (STALE_CLIENTID after a restart of the server, EXPIRED
 // after a partition) a new one is established and every file is reopened: after a restart all are
-// first reclaimed by handle (CLAIM_PREVIOUS); then those refused are opened by the names that they
-// have at that time (file_names.h, CLAIM_NULL), which waits for the end of the grace period, after
-// which nothing can be reclaimed. One that the server delays does not hold up the others. A file
-// that cannot be reopened, because it is gone or its names lead to others, is lost: it fails with
-// io_error from then on (RFC 7530 9.6.3). There are as many owners as files open at once
-// (open_owners.h).
+// first reclaimed by handle (CLAIM_PREVIOUS); then those refused are opened anew: in sessions by
+// handle (CLAIM_FH), else by the names that they have at that time (file_names.h, CLAIM_NULL). That
+// waits for the end of the grace period, after which nothing can be reclaimed. One that the server
+// delays does not hold up the others. A file that cannot be reopened, because it is gone or its
+// names lead to others, is lost: it fails with io_error from then on (RFC 7530 9.6.3). There are as
+// many owners as files open at once (open_owners.h).
 //
-// Locks are reclaimed with their file, before anything else uses it. Where it is opened by name
+// Locks are reclaimed with their file, before anything else uses it. Where it is opened anew
 // they are lost, as another client may have had them meanwhile: reads, writes and locks of the file
 // fail with io_error until their owner has unlocked them (NFS_LOCK_LOST of the kernel). So are
 // those that the server refuses to give back.
@@ -47,20 +47,21 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
  public:
   using Budget = rpc::Caller::Budget;
 
-  // The arguments of Open().
+  // The arguments of Open(). An empty `name`: `at` is the file, where can_open_by_handle().
   struct OpenRequest {
-    FileHandle directory;
+    FileHandle at;
     std::string_view name;
     bool read = false;
     bool write = false;
     OpenArguments::How how = OpenArguments::How::kNoCreate;
-    SetAttributes attributes = {};    // kUnchecked, kGuarded
-    uint64_t exclusive_verifier = 0;  // kExclusive
+    SetAttributes attributes = {};  // these two as in OpenArguments
+    uint64_t exclusive_verifier = 0;
   };
   struct Opened {
     std::errc error{};
     FileHandle handle;
     OptionalAttributes attributes;
+    uint64_t attributes_set = 0;      // as in OpenGrant
     std::optional<uint32_t> granted;  // as in OpenReply
     WeakCacheConsistency directory;
     std::unique_ptr<OpenState> state;  // closes when destroyed
@@ -75,6 +76,8 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   CompoundLimits limits() const { return lease_.limits(); }
   // As Lease::Discard().
   void Discard(Budget& budget) { lease_.Discard(budget); }
+  // False without sessions, and once the server has refused to.
+  bool can_open_by_handle() const { return opens_by_handle_.load(); }
   // Opens or creates a file. `budget`: time left to the operation (rpc/retry.h).
   Opened Open(const OpenRequest& request, const Credential& credential, Budget& budget);
 
@@ -106,7 +109,11 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
  private:
   using File = OpenFile;
   class State;
-  enum class Claim : uint8_t { kPrevious, kNull };
+  using Claim = OpenArguments::Claim;
+  enum class Reopening : uint8_t {
+    kReclaim,  // CLAIM_PREVIOUS
+    kAnew,     // by handle, or by name
+  };
   struct Reopened {
     // No reply, or a malformed one: may be retried.
     std::errc error{};
@@ -134,7 +141,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   LockAttempt TryLock(LockOwner& owner, const RangeLock& wanted, Budget& budget);
   LockAttempt TryUnlock(LockOwner& owner, ByteRange range, bool release, Budget& budget);
   bool BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& budget);
-  Reopened RecoverLocks(Claim claim, File& file, Acquired& opened, const LiveClient& client,
+  Reopened RecoverLocks(Reopening how, File& file, Acquired& opened, const LiveClient& client,
                         OnDelay on_delay, Budget& budget);
   bool ReleaseLocksOf(File& file, Budget& budget);
   std::unique_ptr<OpenState> Register(const OpenRequest& request, const Credential& credential,
@@ -153,16 +160,19 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   std::vector<std::shared_ptr<File>> OpenedBefore(uint64_t generation);
   bool MayReclaim(const LiveClient& client) const;
   Reopened Reopen(File& file, const StateId& used, const LiveClient& client, Budget& budget);
-  Reopened ReopenByClaim(Claim claim, File& file, const StateId& used, const LiveClient& client,
-                         OnDelay on_delay, Budget& budget);
-  Acquired TryReopen(File& file, const FileName* name, const LiveClient& client, OnDelay on_delay,
-                     Budget& budget);
+  Reopened ReopenFile(Reopening how, File& file, const StateId& used, const LiveClient& client,
+                      OnDelay on_delay, Budget& budget);
+  Acquired TryReopen(File& file, Claim claim, const FileName& name, const LiveClient& client,
+                     OnDelay on_delay, Budget& budget);
   Acquired TryReopenByName(File& file, const LiveClient& client, OnDelay on_delay, Budget& budget);
-  Reopened ReopenLocked(Claim claim, File& file, const StateId& used, const LiveClient& client,
+  Acquired TryReopenAnew(File& file, const LiveClient& client, OnDelay on_delay, Budget& budget);
+  bool RefusesHandles(Claim claim, std::errc error);
+  Reopened ReopenLocked(Reopening how, File& file, const StateId& used, const LiveClient& client,
                         OnDelay on_delay, Budget& budget);
 
   rpc::Caller& caller_;
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> opens_by_handle_;
   // Generation of the last client id for which the server answered NO_GRACE.
   std::atomic<uint64_t> reclaimed_generation_{0};
   OpenOwners owners_;

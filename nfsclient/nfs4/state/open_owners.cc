@@ -115,11 +115,16 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
   arguments.refuses_delegation = caller_.minor_version() != 0;
   Compound compound;
   if (owners_as_names) compound.SendOwnersAsNames(names_);
+  using Claim = OpenArguments::Claim;
+  const bool is_by_name = arguments.claim == Claim::kName;
   // Who creates a file, or reclaims one, does not need its rights.
-  const bool asks_access = arguments.how == OpenArguments::How::kNoCreate && !arguments.reclaim;
-  compound.PutHandle(at).SaveHandle().Open(arguments).GetHandle().GetAttributes();
+  const bool asks_access =
+      arguments.how == OpenArguments::How::kNoCreate && arguments.claim != Claim::kPrevious;
+  compound.PutHandle(at).SaveHandle().Open(arguments);
+  if (is_by_name) compound.GetHandle();
+  compound.GetAttributes();
   if (asks_access) compound.Access(kAccessAll);  // in the order of Nfs4::Access()
-  compound.RestoreHandle().GetAttributes();
+  if (is_by_name) compound.RestoreHandle().GetAttributes();
   return Send<OpenedReply>(owner, compound, budget,
                            [&](CompoundReader& reader, OpenedReply& reply) {
                              reply.executed = reader.Next(OP_PUTFH) && reader.Next(OP_SAVEFH);
@@ -128,12 +133,12 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                              if (caller_.minor_version() != 0) reply.grant.state.sequence = 0;
                              reply.SetStatus(reader, reply.granted);
                              // The file is open: later failures leave parts of the reply out.
-                             FileHandle handle;
-                             if (TakeHandle(reader, handle)) reply.handle = handle;
+                             FileHandle handle = at;
+                             if (!is_by_name || TakeHandle(reader, handle)) reply.handle = handle;
                              reply.attributes = TakeOptionalAttributes(reader, names_);
                              uint32_t access = 0;
                              if (asks_access && TakeAccess(reader, access)) reply.access = access;
-                             if (reader.Next(OP_RESTOREFH))
+                             if (is_by_name && reader.Next(OP_RESTOREFH))
                                reply.directory = TakeOptionalAttributes(reader, names_);
                            });
 }
@@ -148,10 +153,6 @@ OpenOwners::OpenedReply OpenOwners::SendOpenForHandle(OpenOwner& owner, const Fi
     const uint32_t sequence = owner.sequence;
     OpenedReply opened = SendOpen(owner, at, sent, owners_as_names, budget);
     if (!opened.granted || opened.handle) return opened;
-    if (arguments.reclaim) {
-      opened.handle = at;
-      return opened;
-    }
     owner.sequence = sequence;
     // A server that has forgotten the number is not to make the file twice.
     sent.how = OpenArguments::How::kNoCreate;
@@ -191,7 +192,7 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
               .name = std::string(arguments.name),
               .read = arguments.read,
               .write = arguments.write,
-              .reclaim = arguments.reclaim});
+              .claim = arguments.claim});
       return Failure<Acquired>(opened.error);
     }
     if (opened.granted) {
@@ -228,6 +229,7 @@ Acquired OpenOwners::Finish(OpenOwner owner, const OpenedReply& opened, Budget& 
   acquired.state = opened.grant.state;
   acquired.handle = *opened.handle;
   acquired.attributes = opened.attributes;
+  acquired.attributes_set = opened.grant.attributes_set;
   acquired.granted = opened.access;
   acquired.directory = Consistency(opened.grant.directory, opened.directory);
   if (opened.grant.must_confirm) {
@@ -361,7 +363,7 @@ bool OpenOwners::SettleOne(uint64_t client_id, Unsettled& call, StateError& stat
     arguments.read = call.read;
     arguments.write = call.write;
     arguments.name = call.name;
-    arguments.reclaim = call.reclaim;
+    arguments.claim = call.claim;
     const OpenedReply opened =
         SendOpenForHandle(call.owner, call.at, arguments, owners_as_names_.load(), budget);
     if (opened.error != kOk) return !IsUnanswered(opened.error);

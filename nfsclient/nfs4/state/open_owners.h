@@ -65,6 +65,7 @@ struct Acquired {
   StateId state;
   FileHandle handle;
   OptionalAttributes attributes;
+  uint64_t attributes_set = 0;      // as in OpenGrant
   std::optional<uint32_t> granted;  // as in OpenReply
   WeakCacheConsistency directory;
 };
@@ -88,11 +89,11 @@ class OpenOwners {
   OpenOwners(rpc::Caller& caller, const OwnerNames& names, CurrentGeneration current)
       : caller_(caller), names_(names), current_(std::move(current)) {}
 
-  // Opens and confirms. `at`: the directory, or the file if arguments.reclaim. Fills client id,
-  // owner and sequence into `arguments`; turns kGuarded into kNoCreate once the file was created,
-  // so that a repeated OPEN does not fail with EEXIST. A `client` that is not the current one any
-  // more is refused as the server does (NFS4ERR_STALE_CLIENTID). Errors: the server's, those of
-  // rpc/retry.h, io_error after too many repetitions.
+  // Opens and confirms. `at`: the directory, or the file, as arguments.claim has it. Fills client
+  // id, owner and sequence into `arguments`; turns kGuarded into kNoCreate once the file was
+  // created, so that a repeated OPEN does not fail with EEXIST. A `client` that is not the current
+  // one any more is refused as the server does (NFS4ERR_STALE_CLIENTID). Errors: the server's,
+  // those of rpc/retry.h, io_error after too many repetitions.
   Acquired Open(const LiveClient& client, const FileHandle& at, OpenArguments& arguments,
                 const Credential& credential, OnDelay on_delay, Budget& budget);
   // Sends CLOSE and takes the owner back; returns false if there was no reply, and the call is to
@@ -119,10 +120,10 @@ class OpenOwners {
   struct Unsettled {
     OpenOwner owner;
     FileHandle at;          // as in Open(); that of the file once `state` is known
-    std::string name = {};  // of an OPEN that is no reclaim
+    std::string name = {};  // of an OPEN by name
     bool read = false;
     bool write = false;
-    bool reclaim = false;
+    OpenArguments::Claim claim = OpenArguments::Claim::kName;
     std::optional<StateId> state = {};  // none: of an OPEN
     bool must_confirm = false;
   };

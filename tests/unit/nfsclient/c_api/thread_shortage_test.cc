@@ -37,7 +37,7 @@ TEST(ThreadShortage, IsAnErrorOfTheCallThatNeedsTheThread) {
   protocol::FakeNfs4 server;
   server.Put("f", {.data = "text"});
   const std::string url =
-      "nfs://127.0.0.1:" + std::to_string(server.port()) + "/?version=4&nconnect=2";
+      "nfs://127.0.0.1:" + std::to_string(server.port()) + "/?version=4.0&nconnect=2";
   nfswalk_client* client = nullptr;
   char text[512] = "";
   // Starts the thread of RCU callbacks, which the process has only once.
@@ -56,6 +56,18 @@ TEST(ThreadShortage, IsAnErrorOfTheCallThatNeedsTheThread) {
   nfswalk_queue* queue = nullptr;
   EXPECT_EQ(ThreadsOf([&] { return nfswalk_queue_create(client, 3, &queue); }), 3);
   nfswalk_queue_destroy(queue);
+  nfswalk_unmount(client);
+}
+
+TEST(ThreadShortage, IsAnErrorOfAMountWithASession) {
+  protocol::FakeNfs4 server;
+  const std::string url = "nfs://127.0.0.1:" + std::to_string(server.port()) + "/?version=4.1";
+  nfswalk_client* client = nullptr;
+  // As above.
+  ASSERT_EQ(nfswalk_mount(url.c_str(), &client, nullptr, 0), 0);
+  nfswalk_unmount(client);
+  EXPECT_EQ(ThreadsOf([&] { return nfswalk_mount(url.c_str(), &client, nullptr, 0); }),
+            2);  // a resolver, renewals
   nfswalk_unmount(client);
 }
 

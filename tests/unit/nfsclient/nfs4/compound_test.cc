@@ -178,10 +178,13 @@ TEST(Compound, EncodesOpensAndClientIdsAsInTheRfc) {
   using How = OpenArguments::How;
   OpenArguments reclaim = Opening(How::kNoCreate);
   reclaim.write = false;
-  reclaim.reclaim = true;
+  reclaim.claim = OpenArguments::Claim::kPrevious;
+  OpenArguments by_handle = Opening(How::kNoCreate);
+  by_handle.claim = OpenArguments::Claim::kFile;
   Xdr client = Xdr().U32(OP_SETCLIENTID).Raw(kEight).Bytes("we are").U32(0).Bytes("tcp");
   client.Bytes("0.0.0.0.0.0").U32(0);
-  const auto created = [](createmode4 mode, const Xdr& how) {
+  constexpr uint32_t kExclusive4Point1 = 3, kClaimFile = 4;  // RFC 8881 18.16.1
+  const auto created = [](uint32_t mode, const Xdr& how) {
     return Opening().U32(OPEN4_CREATE, mode).Raw(how).U32(CLAIM_NULL).Bytes("name");
   };
   ExpectEncoded({
@@ -195,6 +198,9 @@ TEST(Compound, EncodesOpensAndClientIdsAsInTheRfc) {
       {[](Compound& c) { c.Open(Opening(How::kGuarded)); }, created(GUARDED4, Everything())},
       {[](Compound& c) { c.Open(Opening(How::kExclusive)); },
        created(EXCLUSIVE4, Xdr().Raw(kEight))},
+      {[](Compound& c) { c.Open(Opening(How::kExclusiveWithAttributes)); },
+       created(kExclusive4Point1, Xdr().Raw(kEight).Raw(Everything()))},
+      {[&](Compound& c) { c.Open(by_handle); }, Opening().U32(OPEN4_NOCREATE, kClaimFile)},
       {[&](Compound& c) { c.Open(reclaim); },
        Opening(OPEN4_SHARE_ACCESS_READ).U32(OPEN4_NOCREATE, CLAIM_PREVIOUS, OPEN_DELEGATE_NONE)},
       {[](Compound& c) { c.ConfirmOpen(kState, 4); },

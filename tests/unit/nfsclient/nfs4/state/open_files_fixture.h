@@ -64,7 +64,7 @@ class OpenFilesTest : public testing::Test {
     return open_files_->Open(request, credential, budget);
   }
   OpenFiles::OpenRequest OpenRequest(const std::string& name = "f") {
-    return {.directory = root_, .name = names_.emplace_back(name), .read = true, .write = true};
+    return {.at = root_, .name = names_.emplace_back(name), .read = true, .write = true};
   }
   OpenFiles::OpenRequest CreateRequest(const std::string& name, How how) {
     OpenFiles::OpenRequest request = OpenRequest(name);
