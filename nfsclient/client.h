@@ -91,6 +91,7 @@ using nfs::WalkModeName;
 using protocol::Attributes;
 using protocol::Cancellation;
 using protocol::CancelScope;
+using protocol::Content;
 using protocol::Deadline;
 using protocol::Device;
 using protocol::DirectoryEntry;
@@ -228,6 +229,15 @@ class File final {
   [[nodiscard]] Result<std::optional<LockConflict>> TestLock(uint64_t owner, LockType type,
                                                              uint64_t offset_bytes,
                                                              uint64_t length_bytes) const;
+  // fallocate(2): space for a range, with which the file may grow; a hole in it, which leaves the
+  // size (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE). Of version 4.2: operation_not_supported
+  // elsewhere, and where the server's file system has it not. After timed_out, operation_canceled
+  // and not_enough_memory it may still be done, but before all that is written later.
+  [[nodiscard]] std::errc Allocate(uint64_t offset_bytes, uint64_t size_bytes);
+  [[nodiscard]] std::errc PunchHole(uint64_t offset_bytes, uint64_t size_bytes);
+  // lseek(2) with SEEK_DATA or SEEK_HOLE: the first data, or hole, from an offset on;
+  // no_such_device_or_address (ENXIO) where there is none. Before version 4.2 all is data.
+  [[nodiscard]] Result<uint64_t> Seek(uint64_t offset_bytes, Content content) const;
   // As of the last reply about the file, with the size of what was written; all 0 after fork(2).
   Attributes attributes() const;
   // attributes(), if the cached size is valid; the times may be older than what was written.
@@ -242,6 +252,7 @@ class File final {
                                     uint32_t mode);
   explicit File(std::shared_ptr<State> state);
   std::errc CheckWrite(uint64_t offset_bytes, size_t size_bytes) const;
+  std::errc ChangeSpace(const protocol::Allocation& allocation);
   std::errc SetLock(uint64_t owner, LockType type, uint64_t offset_bytes, uint64_t length_bytes,
                     bool wait);
   void ReleaseLocks();

@@ -114,6 +114,37 @@ Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
   return data::SetAttributesOf(superblock, *state_->inode, attributes, state_->credential->key());
 }
 
+// Checks in the order of vfs_fallocate().
+std::errc File::ChangeSpace(const protocol::Allocation& allocation) {
+  if (allocation.offset_bytes > kFileBytesMax || allocation.size_bytes == 0) {
+    return std::errc::invalid_argument;
+  }
+  if ((state_->mode & kMayWrite) == 0) return std::errc::bad_file_descriptor;
+  if (allocation.size_bytes > kFileBytesMax - allocation.offset_bytes) {
+    return std::errc::file_too_large;
+  }
+  if (state_->superblock.shut_down.load()) return std::errc::operation_canceled;
+  return state_->Allocate(allocation);
+}
+
+std::errc File::Allocate(uint64_t offset_bytes, uint64_t size_bytes) {
+  return ChangeSpace({.offset_bytes = offset_bytes, .size_bytes = size_bytes});
+}
+
+std::errc File::PunchHole(uint64_t offset_bytes, uint64_t size_bytes) {
+  return ChangeSpace({.offset_bytes = offset_bytes, .size_bytes = size_bytes, .is_hole = true});
+}
+
+Result<uint64_t> File::Seek(uint64_t offset_bytes, Content content) const {
+  if (rcu::InForkedChild() || state_->superblock.shut_down.load()) {
+    return std::unexpected(std::errc::operation_canceled);
+  }
+  if (offset_bytes > kFileBytesMax) {
+    return std::unexpected(std::errc::no_such_device_or_address);
+  }
+  return state_->Seek(offset_bytes, content);
+}
+
 bool File::is_unchanged() const { return state_->is_unchanged; }
 
 std::optional<Attributes> File::cached_attributes() const {

@@ -364,6 +364,26 @@ ssize_t nfswalk_append(nfswalk_file* file, const void* data, size_t bytes) {
   });
 }
 
+int nfswalk_allocate(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes) {
+  if (file == nullptr) return -EFAULT;
+  return Guarded([&] { return ResultOf(file->file->Allocate(offset_bytes, bytes)); });
+}
+
+int nfswalk_punch_hole(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes) {
+  if (file == nullptr) return -EFAULT;
+  return Guarded([&] { return ResultOf(file->file->PunchHole(offset_bytes, bytes)); });
+}
+
+int64_t nfswalk_seek(nfswalk_file* file, uint64_t offset_bytes, unsigned whence) {
+  if (file == nullptr) return -EFAULT;
+  if (whence != NFSWALK_SEEK_DATA && whence != NFSWALK_SEEK_HOLE) return -EINVAL;
+  const Content content = whence == NFSWALK_SEEK_DATA ? Content::kData : Content::kHole;
+  return Guarded([&]() -> int64_t {
+    const auto found = file->file->Seek(offset_bytes, content);
+    return found ? static_cast<int64_t>(*found) : ResultOf(found.error());
+  });
+}
+
 int nfswalk_is_unchanged(const nfswalk_file* file) {
   return file == nullptr ? -EFAULT : static_cast<int>(file->file->is_unchanged());
 }

@@ -260,6 +260,16 @@ int nfswalk_is_unchanged(const nfswalk_file* file);
  * lose nothing: call again. */
 int nfswalk_fsync(nfswalk_file* file);
 
+/* fallocate(2), of version 4.2: space for a range, with which the file may grow; a hole in it,
+ * which leaves the size. -EOPNOTSUPP elsewhere. */
+int nfswalk_allocate(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes);
+int nfswalk_punch_hole(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes);
+/* lseek(2): the first data, or hole, from an offset on; -ENXIO where there is none. Before version
+ * 4.2 all is data. */
+#define NFSWALK_SEEK_DATA 3u
+#define NFSWALK_SEEK_HOLE 4u
+int64_t nfswalk_seek(nfswalk_file* file, uint64_t offset_bytes, unsigned whence);
+
 /* fcntl(2): advisory locks of `length_bytes` bytes, 0: to the end of the file, wherever that is.
  * `owner` is the lock owner (fl_owner), as a process; it may use several open files of one file,
  * and closing one of them unlocks all that it has there. With version 3 they hold among the open

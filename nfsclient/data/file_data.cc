@@ -128,6 +128,41 @@ auto FileData::Write(std::span<const std::byte> data, uint64_t offset_bytes) -> 
   return std::unexpected(std::errc::not_enough_memory);
 }
 
+std::errc FileData::Allocate(const protocol::Allocation& allocation) try {
+  const FileLock lock(superblock, *inode);
+  if (!lock) return CallDeadline::Error();
+  if (open != nullptr && lock_owners.had_any()) {
+    const std::errc error = superblock.protocol->ConfirmLocks(*open);
+    if (error != kOk) return error;
+  }
+  return WriteBack::Of(superblock, *inode)->Allocate(allocation, shared_from_this());
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
+}
+
+auto FileData::Seek(uint64_t offset_bytes, protocol::Content content) -> Result<uint64_t> {
+  constexpr std::errc kBehindEnd = std::errc::no_such_device_or_address;
+  std::errc error = FlushWrites(superblock, *inode);
+  if (error != kOk) return std::unexpected(error);
+  const sunrpc_auth::Credential& who = credential->key();
+  const auto reply =
+      superblock.protocol->Seek(inode->handle(), offset_bytes, content, open.get(), who);
+  if (reply.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
+  if (reply.error == kOk) {
+    const bool is_sane =
+        reply.offset_bytes >= offset_bytes && reply.offset_bytes <= protocol::ByteRange::kEnd;
+    return is_sane ? Result<uint64_t>(reply.offset_bytes) : std::unexpected(std::errc::io_error);
+  }
+  if (reply.error != std::errc::operation_not_supported) return std::unexpected(reply.error);
+  // generic_file_llseek().
+  error = nfs::RevalidateInode(superblock, *inode, who);
+  if (error != kOk) return std::unexpected(error);
+  Attributes now;
+  nfs::CopyAttributes(*inode, now);
+  if (offset_bytes >= now.size_bytes) return std::unexpected(kBehindEnd);
+  return content == protocol::Content::kData ? offset_bytes : now.size_bytes;
+}
+
 // The end of the file on the server, or of what was written here and that it may lose.
 // Preconditions: the file's i_rwsem.
 auto FileData::FindEnd() -> Result<uint64_t> {

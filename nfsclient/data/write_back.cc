@@ -44,7 +44,7 @@ WriteBack::WriteBack(Superblock& superblock, Inode& inode)
 size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
                         const Context& context, std::errc& error) {
   size_t taken = 0;
-  error = FinishCut();
+  error = FinishCallAlone();
   KeepContext(context);
   if (extents_.live_extents() == 0) {
     AskIfInvalid(context);
@@ -271,7 +271,7 @@ void WriteBack::LeaveUnused() {
 }
 
 std::errc WriteBack::FlushAll(Until until) {
-  if (const std::errc error = FinishCut(); error != kOk) return error;
+  if (const std::errc error = FinishCallAlone(); error != kOk) return error;
   {
     const std::lock_guard lock(mutex_);
     extents_.JoinDirty();
@@ -421,58 +421,78 @@ void WriteBack::AskForLatest() {
 // nfs_vmtruncate(): what the server has cut off is not shown here, and not sent again.
 std::errc WriteBack::Truncate(const protocol::SetAttributes& attributes,
                               const sunrpc_auth::Credential& credential) {
+  return CallAlone(attributes.size_bytes, [&]() -> std::errc {
+    auto kept = superblock_.credentials.Lookup(credential);
+    if (!kept) return kept.error();
+    alone_.credential = std::move(*kept);
+    alone_.in_flight = superblock_.protocol->StartSetAttributes(inode_->handle(), attributes,
+                                                                alone_.credential->key());
+    return {};
+  });
+}
+
+// nfs42_proc_fallocate().
+std::errc WriteBack::Allocate(const protocol::Allocation& allocation, const Context& context) {
+  return CallAlone(std::nullopt, [&]() -> std::errc {
+    KeepContext(context);
+    context_ = context;
+    alone_.in_flight = superblock_.protocol->StartAllocate(
+        inode_->handle(), allocation, context->open.get(), context->credential->key());
+    return {};
+  });
+}
+
+// Writes back, sends a call by `send()`, which sets alone_.in_flight, and waits for it. `cuts_at`:
+// of a truncation.
+template <typename Send>
+std::errc WriteBack::CallAlone(std::optional<uint64_t> cuts_at, Send send) {
   std::errc error = FlushAll(Until::kCommitted);
-  if (error == kOk) error = StartCut(attributes, credential);
-  if (error == kOk) error = FinishCut();
-  if (error == kOk) error = cut_.outcome;
+  if (error == kOk) {
+    superblock_.dirty_files.NoteWrite(*inode_);
+    NoteDirty();
+    alone_.cuts_at = cuts_at;
+    alone_.stamp = nfs::Stamp(superblock_);
+    try {
+      error = send();
+    } catch (const std::bad_alloc&) {
+      error = std::errc::not_enough_memory;
+    }
+    if (error == kOk && alone_.in_flight == nullptr) error = std::errc::not_enough_memory;
+  }
+  if (error == kOk) error = FinishCallAlone();
+  if (error == kOk) error = alone_.outcome;
   EraseIfClean();
   return error;
 }
 
-std::errc WriteBack::StartCut(const protocol::SetAttributes& attributes,
-                              const sunrpc_auth::Credential& credential) try {
-  auto kept = superblock_.credentials.Lookup(credential);
-  if (!kept) return kept.error();
-  cut_.credential = std::move(*kept);
-  cut_.size_bytes = *attributes.size_bytes;
-  superblock_.dirty_files.NoteWrite(*inode_);
-  NoteDirty();
-  cut_.stamp = nfs::Stamp(superblock_);
-  cut_.in_flight = superblock_.protocol->StartSetAttributes(inode_->handle(), attributes,
-                                                            cut_.credential->key());
-  return cut_.in_flight == nullptr ? std::errc::not_enough_memory : kOk;
-} catch (const std::bad_alloc&) {
-  return std::errc::not_enough_memory;
-}
-
-// Waits for a SETATTR of the size, if one is in flight. Its error is in cut_.outcome then.
-std::errc WriteBack::FinishCut() {
-  if (cut_.in_flight == nullptr) return {};
-  const std::optional<protocol::SetAttributesReply> reply = cut_.in_flight->Finish();
+// Waits for it, if it is in flight. Its error is in alone_.outcome then.
+std::errc WriteBack::FinishCallAlone() {
+  if (alone_.in_flight == nullptr) return {};
+  const std::optional<protocol::SetAttributesReply> reply = alone_.in_flight->Finish();
   if (!reply) return CallDeadline::Error();  // it stays in flight
-  cut_.in_flight = nullptr;
-  cut_.credential = {};
-  cut_.outcome = reply->error;
+  alone_.in_flight = nullptr;
+  alone_.credential = {};
+  alone_.outcome = reply->error;
   superblock_.dirty_files.NoteWrite(*inode_);
   // The size in the reply is the file's: nothing was written since it was sent.
   nfs::SetValidityBits(*inode_, icache::kInvalidDirty | icache::kRetained, false);
   if (reply->error == protocol::kStale) nfs::MarkStale(superblock_, *inode_);
-  nfs::UpdateAfterOwnChange(superblock_, *inode_, reply->file, cut_.stamp, reply->error);
+  nfs::UpdateAfterOwnChange(superblock_, *inode_, reply->file, alone_.stamp, reply->error);
   if (reply->error == std::errc::not_enough_memory) {  // the server may have made it
     nfs::InvalidateAttributes(superblock_, *inode_);
   }
-  if (reply->error != kOk) return {};
+  if (reply->error != kOk || !alone_.cuts_at) return {};
   {
     const std::lock_guard lock(mutex_);
-    extents_.Truncate(cut_.size_bytes);
+    extents_.Truncate(*alone_.cuts_at);
   }
-  nfs::CutSize(*inode_, cut_.size_bytes);
+  nfs::CutSize(*inode_, *alone_.cuts_at);
   return {};
 }
 
 void WriteBack::EraseIfClean() {
   const bool is_clean = extents_.live_extents() == 0 && calls_.empty() && !changes_.is_open() &&
-                        commit_.in_flight == nullptr && cut_.in_flight == nullptr;
+                        commit_.in_flight == nullptr && alone_.in_flight == nullptr;
   if (!is_clean) return;
   dirty_since_ns_.store(0);
   context_ = nullptr;

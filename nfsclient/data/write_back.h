@@ -8,10 +8,12 @@
 //
 // Invariants
 //   W1 Extents change as extent_map.h has it. A WRITE that a Deadline or a Cancellation does not
-//      wait for stays in flight, and so does a SETATTR of the size: what follows waits for it.
+//      wait for stays in flight, and so does a SETATTR of the size, an ALLOCATE or a DEALLOCATE:
+//      what follows waits for it.
 //   W2 The file's end is its inode's i_size, which a write has advanced before it returns, and
 //      which is behind all that is here (attribute_cache.h: GrowSize()).
-//   W3 A truncation is one step under the file's i_rwsem: write back, cut, forget, set the end.
+//   W3 A truncation is one step under the file's i_rwsem: write back, cut, forget, set the end. So
+//      is a hole: write back, punch it.
 //   W4 What other clients change is not taken for ours (own_changes.h).
 //   W5 While it has data, or calls in flight, it is in Superblock::dirty_files: the last close
 //      loses nothing.
@@ -103,6 +105,8 @@ class WriteBack {
   // what follows waits for it; the server's; timed_out of a soft mount.
   [[nodiscard]] std::errc Truncate(const protocol::SetAttributes& attributes,
                                    const sunrpc_auth::Credential& credential);
+  // [locked] fallocate(2). Errors: as above.
+  [[nodiscard]] std::errc Allocate(const protocol::Allocation& allocation, const Context& context);
 
   // When the oldest of what is not on stable storage was written (rcu::CoarseNowNs()), or later; 0:
   // all is.
@@ -135,9 +139,9 @@ class WriteBack {
   std::errc StartCommit();
   std::errc FinishCommit();
   std::errc CommitAll();
-  std::errc StartCut(const protocol::SetAttributes& attributes,
-                     const sunrpc_auth::Credential& credential);
-  std::errc FinishCut();
+  template <typename Send>
+  std::errc CallAlone(std::optional<uint64_t> cuts_at, Send send);
+  std::errc FinishCallAlone();
   void NoteRefused(std::errc error);
   void BeginBatch();
   void AskIfInvalid(const Context& context);
@@ -176,13 +180,14 @@ class WriteBack {
     uint64_t last_written = 0;
     protocol::CommitInFlight in_flight = nullptr;
   } commit_;
+  // SETATTR of the size, ALLOCATE or DEALLOCATE: nothing else is in flight beside it.
   struct {
-    uint64_t size_bytes = 0;
+    std::optional<uint64_t> cuts_at = {};  // the size
     nfs::SendStamp stamp{};
-    sunrpc_auth::CredentialRef credential = {};
+    sunrpc_auth::CredentialRef credential = {};  // of a SETATTR
     protocol::SetAttributesInFlight in_flight = nullptr;
     std::errc outcome{};
-  } cut_;
+  } alone_;
 };
 
 // Before the attributes of `inode` are used: what was written to it reaches the server, so that

@@ -1,6 +1,7 @@
 // Requests about open files and their data.
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -243,6 +244,45 @@ void Sync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
   });
 }
 
+// fallocate(2): of the modes NFS has two (nfs42_fallocate()).
+void Allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off_t length,
+              fuse_file_info* info) {
+  const bool is_hole = mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
+  if (mode != 0 && !is_hole) {
+    fuse_reply_err(request, EOPNOTSUPP);
+    return;
+  }
+  AnswerOnWorker(request, [number, is_hole, at = static_cast<uint64_t>(offset),
+                           bytes = static_cast<uint64_t>(length),
+                           &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
+    open.written = true;
+    const std::errc error =
+        is_hole ? open.file->PunchHole(at, bytes) : open.file->Allocate(at, bytes);
+    if (error == std::errc{} && !is_hole) {
+      attempt.file_system.nodes.SizeOf(number).Write(at + bytes);
+    }
+    return ReplyIfNone(attempt, error);
+  });
+}
+
+// lseek(2) with SEEK_DATA or SEEK_HOLE. The kernel does without where no server can say.
+void Seek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
+  const auto& server = FileSystem::Of(request).client.server();
+  if (server.version != 4 || server.minor_version < 2u) {
+    fuse_reply_err(request, ENOSYS);
+    return;
+  }
+  const Content content = whence == SEEK_DATA ? Content::kData : Content::kHole;
+  AnswerOnWorker(
+      request,
+      [content, offset, &open = Handles<OpenFile>::At(*info)](const Try& attempt) -> std::errc {
+        const auto found = open.file->Seek(static_cast<uint64_t>(offset), content);
+        if (!found) return found.error();
+        fuse_reply_lseek(attempt.request, static_cast<off_t>(*found));
+        return {};
+      });
+}
+
 // The last close. The caller does not wait for it, and may remove the file next. Answered before
 // the server is asked: the kernel hands out no more than kBackgroundMax of these at a time.
 void Release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
@@ -264,6 +304,8 @@ void AddFileOperations(fuse_lowlevel_ops& operations) {
   operations.flush = Flush;
   operations.fsync = Sync;
   operations.release = Release;
+  operations.fallocate = Allocate;
+  operations.lseek = Seek;
 }
 
 }  // namespace nfswalk::mount

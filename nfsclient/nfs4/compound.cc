@@ -140,6 +140,8 @@ bool MustExecuteOnce(int operation) {
     case OP_REMOVE:
     case OP_RENAME:
     case OP_SETATTR:
+    case kOpAllocate:
+    case kOpDeallocate:
       return true;
     default:
       return false;
@@ -295,6 +297,20 @@ Compound& Compound::Write(const StateId& state, uint64_t offset_bytes,
   writer_.U32(static_cast<uint32_t>(data.size()));
   data_ = data;
   data_at_bytes_ = writer_.size();
+  return *this;
+}
+
+Compound& Compound::Allocate(const StateId& state, const Allocation& allocation) {
+  Add(allocation.is_hole ? kOpDeallocate : kOpAllocate);
+  AddState(state);
+  writer_.U64(allocation.offset_bytes).U64(allocation.size_bytes);
+  return *this;
+}
+
+Compound& Compound::Seek(const StateId& state, uint64_t offset_bytes, Content content) {
+  Add(kOpSeek);
+  AddState(state);
+  writer_.U64(offset_bytes).U32(static_cast<uint32_t>(content));
   return *this;
 }
 

@@ -58,6 +58,9 @@ class Compound {
                   Stability stability);
   // COMMIT of the whole file.
   Compound& Commit();
+  // ALLOCATE or DEALLOCATE; SEEK. Of version 4.2.
+  Compound& Allocate(const StateId& state, const Allocation& allocation);
+  Compound& Seek(const StateId& state, uint64_t offset_bytes, Content content);
   // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds
   // the reply.
   Compound& ReadDir(ReadDirPosition position, uint32_t max_bytes, bool plus);

@@ -1,10 +1,9 @@
 // READ, WRITE and COMMIT.
 #include <algorithm>
-#include <optional>
-#include <tuple>
 
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/nfs4.h"
+#include "nfsclient/nfs4/open_file_operation.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/internal_errors.h"
 #include "nfsclient/rpc/operation.h"
@@ -21,19 +20,11 @@ namespace nfswalk::protocol {
 
 namespace {
 
-// The file of a transfer, shared by its pieces. The state is as of the beginning: recovery is for
-// the operations that follow a piece that it failed.
-struct TransferFile {
-  const FileHandle& file;
-  const StateId state;
-  const OwnerNames& owners;
-};
-
 class ReadPiece {
  public:
-  using Context = TransferFile;
+  using Context = OpenedFile;
 
-  ReadPiece(const TransferFile& open, uint64_t offset_bytes, std::span<std::byte> into)
+  ReadPiece(const OpenedFile& open, uint64_t offset_bytes, std::span<std::byte> into)
       : owners_(open.owners), into_(into) {
     compound_.PutHandle(open.file).Read(open.state, offset_bytes, into).GetAttributes();
     request_ = compound_.Encode();
@@ -60,7 +51,7 @@ class ReadPiece {
 
 class WritePiece {
  public:
-  WritePiece(const TransferFile& open, uint64_t offset_bytes, std::span<const std::byte> data,
+  WritePiece(const OpenedFile& open, uint64_t offset_bytes, std::span<const std::byte> data,
              Stability stability)
       : owners_(open.owners), bytes_(data.size()), stability_(stability) {
     compound_.PutHandle(open.file).GetAttributes();
@@ -113,64 +104,21 @@ class CommitPiece {
   rpc::Request request_;
 };
 
-// A READ or a WRITE, again after the state that it needs was recovered.
-template <typename Piece, typename Part, typename... Settings>
-class TransferOperation {
- public:
-  TransferOperation(OpenFiles& open_files, const OwnerNames& owners, const OpenState* state,
-                    const FileHandle& file, uint64_t offset_bytes, Part part,
-                    Settings... settings)
-      : open_files_(open_files),
-        owners_(owners),
-        state_(state),
-        file_(file),
-        offset_bytes_(offset_bytes),
-        part_(part.first(std::min<size_t>(part.size(), kTransferBytesMax))),
-        settings_(settings...) {}
+using ReadOperation = OpenFileOperation<ReadPiece, uint64_t, std::span<std::byte>>;
+using WriteOperation =
+    OpenFileOperation<WritePiece, uint64_t, std::span<const std::byte>, Stability>;
 
-  std::errc Encode() {
-    status_ = NFS4_OK;
-    if (OpenFiles::HasLostLocks(state_)) return std::errc::io_error;
-    used_ = OpenFiles::StateOf(state_);
-    std::apply(
-        [this](auto... settings) {
-          piece_.emplace(TransferFile{file_, used_, owners_}, offset_bytes_, part_, settings...);
-        },
-        settings_);
-    return kOk;
-  }
-  const rpc::Request& request() const { return piece_->request(); }
-  template <typename Reply>
-  void Decode(rpc::XdrReader& in, Reply& reply) {
-    CompoundReader reader(in);
-    piece_->Decode(reader, reply);
-    status_ = reader.status();
-  }
-  bool CanRecover() const { return state_ != nullptr && status_ != NFS4_OK; }
-  std::errc Recover(rpc::Caller::Budget& budget) {
-    return open_files_.Recover(state_, used_, status_, budget);
-  }
-
- private:
-  OpenFiles& open_files_;
-  const OwnerNames& owners_;
-  const OpenState* const state_;
-  const FileHandle file_;
-  const uint64_t offset_bytes_;
-  const Part part_;
-  const std::tuple<Settings...> settings_;
-  StateId used_;
-  std::optional<Piece> piece_;
-  int status_ = 0;  // nfsstat4 of the last reply
-};
-using ReadOperation = TransferOperation<ReadPiece, std::span<std::byte>>;
-using WriteOperation = TransferOperation<WritePiece, std::span<const std::byte>, Stability>;
+// No more than a call may transfer.
+template <typename Byte>
+std::span<Byte> InOneCall(std::span<Byte> data) {
+  return data.first(std::min<size_t>(data.size(), kTransferBytesMax));
+}
 
 }  // namespace
 
 ReadReply Nfs4::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                      const OpenState* state, const Credential& credential) {
-  ReadOperation operation(*open_files_, owners_, state, file, offset_bytes, into);
+  ReadOperation operation(*open_files_, owners_, state, file, offset_bytes, InOneCall(into));
   return rpc::CallOperation<ReadReply>(*caller_, credential, operation);
 }
 
@@ -183,7 +131,7 @@ ReadReply Nfs4::ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::s
   if (into.size() <= piece_bytes || OpenFiles::HasLostLocks(state)) {
     return read_one(offset_bytes, into);
   }
-  const TransferFile open{file, OpenFiles::StateOf(state), owners_};
+  const OpenedFile open{file, OpenFiles::StateOf(state), owners_};
   return rpc::ReadPieces<ReadPiece>(*caller_, credential, open, offset_bytes, into, piece_bytes,
                                     read_one);
 }
@@ -191,7 +139,7 @@ ReadReply Nfs4::ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::s
 WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
                        std::span<const std::byte> data, const OpenState* state,
                        const Credential& credential) {
-  WriteOperation operation(*open_files_, owners_, state, file, offset_bytes, data,
+  WriteOperation operation(*open_files_, owners_, state, file, offset_bytes, InOneCall(data),
                            Stability::kFileSync);
   return rpc::CallOperation<WrittenReply>(*caller_, credential, operation);
 }
@@ -199,15 +147,16 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
 ReadInFlight Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
                              std::span<std::byte> into, const OpenState* state,
                              const Credential& credential) {
-  return rpc::StartOperation<ReadOperation, ReadReply>(
-      *caller_, credential, *open_files_, owners_, state, file, offset_bytes, into);
+  return rpc::StartOperation<ReadOperation, ReadReply>(*caller_, credential, *open_files_, owners_,
+                                                       state, file, offset_bytes, InOneCall(into));
 }
 
 WriteInFlight Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                std::span<const std::byte> data, Stability stability,
                                const OpenState* state, const Credential& credential) {
-  return rpc::StartOperation<WriteOperation, WrittenReply>(
-      *caller_, credential, *open_files_, owners_, state, file, offset_bytes, data, stability);
+  return rpc::StartOperation<WriteOperation, WrittenReply>(*caller_, credential, *open_files_,
+                                                           owners_, state, file, offset_bytes,
+                                                           InOneCall(data), stability);
 }
 
 CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {

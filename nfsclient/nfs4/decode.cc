@@ -359,6 +359,16 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant) {
   return true;
 }
 
+bool TakeSeek(CompoundReader& reader, SeekReply& reply) {
+  if (!reader.Next(kOpSeek)) return false;
+  const bool is_end = reader.body().U32() != 0;
+  const uint64_t offset = reader.body().U64();
+  if (!reader.TakeBody(true)) return false;
+  reply.is_end = is_end;
+  reply.offset_bytes = offset;
+  return true;
+}
+
 bool TakeConfirmed(CompoundReader& reader, StateId& state) {
   return TakeState(reader, OP_OPEN_CONFIRM, state);
 }

@@ -102,6 +102,8 @@ struct OpenGrant {
   std::optional<StateId> delegation = {};
 };
 bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
+// SEEK, into all but the error.
+bool TakeSeek(CompoundReader& reader, SeekReply& reply);
 // OPEN_CONFIRM; CLOSE.
 bool TakeConfirmed(CompoundReader& reader, StateId& state);
 bool TakeClosed(CompoundReader& reader);

@@ -82,6 +82,11 @@ class Nfs4 final : public Protocol {
                            const OpenState* state, const Credential& credential) override;
   CommitReply Commit(const FileHandle& file, const Credential& credential) override;
   CommitInFlight StartCommit(const FileHandle& file, const Credential& credential) override;
+  SeekReply Seek(const FileHandle& file, uint64_t offset_bytes, Content content,
+                 const OpenState* state, const Credential& credential) override;
+  SetAttributesInFlight StartAllocate(const FileHandle& file, const Allocation& allocation,
+                                      const OpenState* state,
+                                      const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
   void ReadDirBatch(std::span<const ListQuestion> questions, const Credential& credential,
@@ -157,6 +162,8 @@ class Nfs4 final : public Protocol {
     }
   }
 
+  bool has_operations_of_4_2() const { return caller_->minor_version() >= 2; }
+
   AttributesReply GetAttributesWithin(Budget& budget, const FileHandle& file,
                                       const Credential& credential);
   LookupReply LookupWithin(Budget& budget, const FileHandle& directory, std::string_view name,
@@ -180,6 +187,9 @@ class Nfs4 final : public Protocol {
   OperationsLimit operations_limit_;
   // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
   std::atomic<bool> owners_as_names_{false};
+  // Set once the server did not know them (NFS4ERR_OP_ILLEGAL), SEEK also NFS4ERR_NOTSUPP.
+  std::atomic<bool> seek_is_missing_{false};
+  std::atomic<bool> allocate_is_missing_{false};
 };
 
 }  // namespace nfswalk::protocol

@@ -16,6 +16,9 @@ inline constexpr int kOpDestroySession = 44;
 inline constexpr int kOpFreeStateId = 45;
 inline constexpr int kOpDestroyClientId = 57;
 inline constexpr int kOpReclaimComplete = 58;
+inline constexpr int kOpAllocate = 59;
+inline constexpr int kOpDeallocate = 62;
+inline constexpr int kOpSeek = 69;
 
 // By number.
 std::span<const std::string_view> OperationNames();

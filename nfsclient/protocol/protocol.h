@@ -204,6 +204,11 @@ struct SetAttributesReply {
   std::errc error{};
   WeakCacheConsistency file;
 };
+struct SeekReply {
+  std::errc error{};
+  uint64_t offset_bytes = 0;
+  bool is_end = false;  // of the file: of data, there is none
+};
 using SetAttributesInFlight = std::unique_ptr<InFlight<SetAttributesReply>>;
 struct ReadDirReply {
   std::errc error{};
@@ -347,6 +352,18 @@ class Protocol {
     WrittenReply reply;
     static_cast<WriteReply&>(reply) = Write(file, offset_bytes, data, state, credential);
     return std::make_unique<Ended<WrittenReply>>(std::move(reply));
+  }
+  // The first content of a kind from an offset on. Errors: no_such_device_or_address behind the
+  // end of the file; operation_not_supported where the server cannot say.
+  virtual SeekReply Seek(const FileHandle& /*file*/, uint64_t /*offset_bytes*/, Content,
+                         const OpenState* /*state*/, const Credential&) {
+    return {std::errc::operation_not_supported};
+  }
+  // As StartWrite(). Errors: operation_not_supported.
+  virtual SetAttributesInFlight StartAllocate(const FileHandle& /*file*/, const Allocation&,
+                                              const OpenState* /*state*/, const Credential&) {
+    return std::make_unique<Ended<SetAttributesReply>>(
+        SetAttributesReply{std::errc::operation_not_supported, {}});
   }
   // COMMIT of the whole file.
   virtual CommitReply Commit(const FileHandle& /*file*/, const Credential&) { return {}; }

@@ -97,6 +97,16 @@ struct SetAttributes {
   bool empty() const { return !mode && !uid && !gid && !size_bytes && !atime && !mtime; }
 };
 
+// SEEK_DATA and SEEK_HOLE of lseek(2).
+enum class Content : uint32_t { kData = 0, kHole = 1 };
+// The effect of fallocate(2) on a range of a file: space for it, with which the file may grow, or a
+// hole in it (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE).
+struct Allocation {
+  uint64_t offset_bytes = 0;
+  uint64_t size_bytes = 0;
+  bool is_hole = false;
+};
+
 // statvfs(3); RFC 1813 3.3.18, RFC 7530 5.8.2. What a server does not say is 0.
 struct FileSystemSpace {
   uint64_t total_bytes = 0;

@@ -127,11 +127,41 @@ class Data : public fixtures::DataClient {
     Note("stat", 0, 0);
     ASSERT_EQ(StatSize(), model_.size());
   }
+  bool has_space_calls() const { return client_->server().minor_version == 2u; }
+  void PunchHole(File& file) {
+    const size_t at = Draw(file_bytes_max()), bytes = DrawBytes();
+    Note("punch hole", at, bytes);
+    ASSERT_EQ(file.PunchHole(at, bytes), kOk);
+    if (at >= model_.size()) return;
+    const size_t inside = std::min(bytes, model_.size() - at);
+    model_.replace(at, inside, std::string(inside, '\0'));
+  }
+  void Allocate(File& file) {
+    const size_t bytes = DrawBytes(), at = Draw(file_bytes_max() - bytes);
+    Note("allocate", at, bytes);
+    ASSERT_EQ(file.Allocate(at, bytes), kOk);
+    model_.resize(std::max(model_.size(), at + bytes));
+  }
+  // Where the holes are is the file system's, but they are zeros.
+  void Seek(File& file) {
+    const size_t at = Draw(file_bytes_max());
+    Note("seek", at, 0);
+    const auto data = file.Seek(at, Content::kData), hole = file.Seek(at, Content::kHole);
+    const std::errc behind = std::errc::no_such_device_or_address;
+    if (!data) ASSERT_EQ(data.error(), behind);
+    const size_t before = data.value_or(model_.size());
+    for (size_t i = at; i < before && i < model_.size(); ++i) ASSERT_EQ(model_[i], '\0') << i;
+    ASSERT_EQ(hole.has_value(), at < model_.size());
+    if (hole) ASSERT_LE(*hole, model_.size());
+  }
   // One operation by one of the files.
   void Step() {
     which_ = Draw(files_.size());
     File& file = *files_[which_];
-    const size_t operation = Draw(20);
+    const size_t operation = Draw(has_space_calls() ? 23 : 20);
+    if (operation == 20) return PunchHole(file);
+    if (operation == 21) return Allocate(file);
+    if (operation == 22) return Seek(file);
     if (operation < 7) return Write(file);
     if (operation < 11) return Read(file, Draw(file_bytes_max()), DrawBytes());
     if (operation < 14) return ReadOn(file);

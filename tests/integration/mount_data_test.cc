@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -30,6 +31,12 @@ class MountDataTest : public MountRun {
     Mount();
   }
 
+  static constexpr int kPunch = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+  static bool HasSpaceCalls() {
+    const char* const minor = std::getenv("NFSWALK_MINOR_VERSION");
+    return GetParam() == 4 && minor != nullptr && std::atoi(minor) >= 2;
+  }
   Descriptor Open(const std::string& name, int flags = O_RDWR | O_CREAT) const {
     return Descriptor(open(At(name).c_str(), flags | O_CLOEXEC, 0644));
   }
@@ -296,7 +303,12 @@ TEST_P(MountDataTest, CallsWithoutAnRpcAreRefused) {
   EXPECT_EQ(ErrorOf(getxattr(At("f").c_str(), "user.name", value, sizeof(value))), EOPNOTSUPP);
   EXPECT_EQ(ErrorOf(listxattr(At("f").c_str(), value, sizeof(value))), EOPNOTSUPP);
   EXPECT_EQ(ErrorOf(removexattr(At("f").c_str(), "user.name")), EOPNOTSUPP);
-  EXPECT_EQ(ErrorOf(fallocate(file.fd, 0, 0, 100)), EOPNOTSUPP);
+  EXPECT_EQ(ErrorOf(fallocate(file.fd, FALLOC_FL_ZERO_RANGE, 0, 100)), EOPNOTSUPP);
+  EXPECT_EQ(ErrorOf(fallocate(file.fd, FALLOC_FL_KEEP_SIZE, 0, 100)), EOPNOTSUPP);
+  if (!HasSpaceCalls()) {
+    EXPECT_EQ(ErrorOf(fallocate(file.fd, 0, 0, 100)), EOPNOTSUPP);
+    EXPECT_EQ(ErrorOf(fallocate(file.fd, kPunch, 0, 100)), EOPNOTSUPP);
+  }
   EXPECT_EQ(ErrorOf(open(At("").c_str(), O_TMPFILE | O_RDWR, 0600)), EOPNOTSUPP);
   // The kernel copies itself, the C library writes, and all of a file is data.
   EXPECT_EQ(copy_file_range(file.fd, nullptr, copy.fd, nullptr, 4, 0), 4);
@@ -305,6 +317,30 @@ TEST_P(MountDataTest, CallsWithoutAnRpcAreRefused) {
   EXPECT_EQ(StatOf(At("f")).st_size, 100);
   EXPECT_EQ(lseek(file.fd, 1, SEEK_DATA), 1);
   EXPECT_EQ(lseek(file.fd, 1, SEEK_HOLE), 100);
+}
+
+// Of version 4.2.
+TEST_P(MountDataTest, SpaceIsAllocatedAndHolesArePunched) {
+  if (!HasSpaceCalls()) GTEST_SKIP() << "no operation of this version";
+  constexpr off_t kBlock = 4096;  // of the server's tmpfs
+  const Descriptor file = Open("f"), other = Open("f");
+  EXPECT_EQ(fallocate(file.fd, 0, 0, 4 * kBlock), 0);
+  EXPECT_EQ(StatOf(At("f")).st_size, 4 * kBlock);
+  EXPECT_EQ(StatOf(Backing("f")).st_size, 4 * kBlock);
+  EXPECT_EQ(Write(file, std::string(4 * kBlock, 'x'), 0), 4 * kBlock);
+  EXPECT_EQ(fallocate(other.fd, kPunch, kBlock, 2 * kBlock), 0) << "behind what was written";
+  const std::string expected =
+      std::string(kBlock, 'x') + std::string(2 * kBlock, '\0') + std::string(kBlock, 'x');
+  EXPECT_EQ(Read(file, 5 * kBlock, 0), expected);
+  EXPECT_EQ(TextOf(Backing("f")), expected);
+  EXPECT_EQ(StatOf(At("f")).st_blocks, StatOf(Backing("f")).st_blocks);
+  EXPECT_EQ(lseek(file.fd, 0, SEEK_HOLE), kBlock);
+  EXPECT_EQ(lseek(file.fd, kBlock, SEEK_DATA), 3 * kBlock);
+  EXPECT_EQ(lseek(file.fd, 3 * kBlock, SEEK_HOLE), 4 * kBlock);
+  EXPECT_EQ(ErrorOf(lseek(file.fd, 4 * kBlock, SEEK_DATA)), ENXIO);
+  const Descriptor reader = Open("f", O_RDONLY);
+  EXPECT_EQ(ErrorOf(fallocate(reader.fd, 0, 0, 1)), EBADF);
+  EXPECT_EQ(ErrorOf(fallocate(file.fd, 0, 0, 0)), EINVAL);
 }
 
 // By cp(1) and tar(1), which look for all of that.

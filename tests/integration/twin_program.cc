@@ -242,15 +242,28 @@ void TwinProgram::TruncateByName() {
   EXPECT_EQ(truncate(setup_.model.c_str(), size), 0);
 }
 
-// The C library writes, since the mount cannot; that does not go with O_APPEND.
+// Before version 4.2 the C library writes, which does not go with O_APPEND.
 void TwinProgram::Allocate() {
   const Twin& twin = Any();
   if (twin.appends || !setup_.allocates) return;
   const off_t at = DrawOffset();
   const size_t bytes = DrawBytes();
   Note("allocate", at, bytes);
-  EXPECT_EQ(fallocate(twin.mounted, 0, at, static_cast<off_t>(bytes)), -1);
   Both(twin, [&](int fd) { return posix_fallocate(fd, at, static_cast<off_t>(bytes)); });
+}
+
+// Both, where the server can.
+void TwinProgram::PunchHole() {
+  constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  const Twin& twin = Any();
+  const off_t at = DrawOffset();
+  const auto bytes = static_cast<off_t>(DrawBytes());
+  Note("punch hole", at, static_cast<size_t>(bytes));
+  if (fallocate(twin.mounted, kMode, at, bytes) != 0) {
+    EXPECT_EQ(errno, EOPNOTSUPP);
+    return;
+  }
+  EXPECT_EQ(fallocate(twin.model, kMode, at, bytes), 0);
 }
 
 void TwinProgram::Sync() {
@@ -346,9 +359,9 @@ void TwinProgram::Run(int operations) {
   constexpr std::array<Weighed, 19> kAll = {{
       {&T::Write, 20},   {&T::WriteOn, 4},        {&T::Patch, 2},    {&T::Append, 4},
       {&T::Read, 12},    {&T::ReadOn, 6},         {&T::MapWrite, 4}, {&T::MapRead, 4},
-      {&T::Truncate, 4}, {&T::TruncateByName, 2}, {&T::Allocate, 1}, {&T::Sync, 2},
-      {&T::SyncData, 1}, {&T::Reopen, 3},         {&T::OpenAnew, 1}, {&T::Replace, 1},
-      {&T::SeekEnd, 3},  {&T::Stat, 3},           {&T::Copy, 3},
+      {&T::Truncate, 4}, {&T::TruncateByName, 2}, {&T::Allocate, 1}, {&T::PunchHole, 1},
+      {&T::Sync, 2},     {&T::SyncData, 1},       {&T::Reopen, 3},   {&T::OpenAnew, 1},
+      {&T::Replace, 1},  {&T::SeekEnd, 3},        {&T::Stat, 3},     {&T::Copy, 3},
   }};
   // The descriptor that appends would ask the server for the end of the file each time.
   constexpr std::array<Weighed, 6> kOfStream = {{{&T::Write, 4},

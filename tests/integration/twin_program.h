@@ -130,6 +130,7 @@ class TwinProgram {
   void Truncate();
   void TruncateByName();
   void Allocate();
+  void PunchHole();
   void Sync();
   void SyncData();
   void Reopen();

@@ -51,14 +51,20 @@ constexpr int kOperations = 200'000;
 constexpr int kOperations = 4'000;
 #endif
 
-// The version, the clock of the server, and whether it loses connections; it executes calls late if not,
-// since a WRITE that is executed behind the connection that carried it can be noticed by no client.
+// The version, 42 for 4.2, which also allocates and punches holes; the clock of the server; and
+// whether it loses connections; it executes calls late if not, since a WRITE that is executed
+// behind the connection that carried it can be noticed by no client.
 class WriteRandom : public FakeFile,
                     public testing::WithParamInterface<std::tuple<int, FakeClock, bool>> {
  protected:
   static constexpr size_t kLimit = 16 * kPiece, kFileBytesMax = 5 * kLimit;
+  static constexpr uint64_t kNowhere = UINT64_MAX;
 
-  WriteRandom() : FakeFile(std::get<int>(GetParam())) {
+  static constexpr int kVersion4Point2 = 42;
+
+  WriteRandom()
+      : FakeFile(std::get<int>(GetParam()) == 3 ? 3 : 4,
+                 std::get<int>(GetParam()) == kVersion4Point2 ? 2 : 0) {
     options_.wsize = options_.rsize = kPiece;
     options_.dirty_bytes_max = kLimit;
     server_.set_clock(std::get<FakeClock>(GetParam()));
@@ -67,6 +73,7 @@ class WriteRandom : public FakeFile,
     Mount();
     for (auto& file : files_) file = Open();
   }
+  bool has_holes() const { return minor_version_ == 2; }
   bool loses_connections() const { return std::get<bool>(GetParam()); }
   size_t Draw(size_t limit) { return random_() % limit; }
   size_t DrawBytes() { return 1 + Draw(Draw(4) == 0 ? 4 * kPiece : 2'000); }
@@ -103,6 +110,54 @@ class WriteRandom : public FakeFile,
       if (StatSize() != size) return;
     }
     model_.resize(size);
+  }
+  void Allocate(size_t at, size_t bytes) {
+    const std::errc error = Any().Allocate(at, bytes);
+    if (error != kOk) {
+      ExpectGivenUp(error);
+      if (StatSizeInTime() < at + bytes) return;
+    }
+    model_.resize(std::max(model_.size(), at + bytes));
+  }
+  void PunchHole(size_t at, size_t bytes) {
+    const size_t inside = at < model_.size() ? std::min(bytes, model_.size() - at) : 0;
+    const std::string zeros(inside, '\0');
+    const std::errc error = Any().PunchHole(at, bytes);
+    if (error != kOk) {
+      ExpectGivenUp(error);
+      (void)StatSizeInTime();
+      if (inside == 0 || server_.Find("f")->data.substr(at, inside) != zeros) return;
+    }
+    if (inside != 0) model_.replace(at, inside, zeros);
+  }
+  void Seek(size_t at, Content content) {
+    const auto found = Any().Seek(at, content);
+    if (!found && found.error() != std::errc::no_such_device_or_address) {
+      return ExpectGivenUp(found.error());
+    }
+    EXPECT_EQ(found.value_or(kNowhere), FirstOf(at, content)) << "from " << at;
+  }
+  // In the model, in blocks of the server.
+  uint64_t FirstOf(size_t at, Content content) const {
+    constexpr size_t kBlock = protocol::FakeNfs4::kBlockBytes;
+    if (at >= model_.size()) return kNowhere;
+    for (; at < model_.size(); at = (at / kBlock + 1) * kBlock) {
+      const std::string block = model_.substr(at / kBlock * kBlock, kBlock);
+      const bool is_hole = block.find_first_not_of('\0') == std::string::npos;
+      if (is_hole == (content == Content::kHole)) return at;
+    }
+    return content == Content::kHole ? model_.size() : kNowhere;
+  }
+  void ChangeSpace() {
+    const size_t at = Draw(kFileBytesMax), bytes = DrawBytes();
+    switch (Draw(3)) {
+      case 0:
+        return Allocate(at, bytes);
+      case 1:
+        return PunchHole(at, bytes);
+      default:
+        return Seek(at, Draw(2) == 0 ? Content::kData : Content::kHole);
+    }
   }
   void Sync() {
     const std::errc error = Any().Sync();
@@ -142,6 +197,11 @@ class WriteRandom : public FakeFile,
   // `streams`: only what waits for no reply.
   void Step(bool streams) {
     Disturb();
+    if (has_holes() && !streams && Draw(5) == 0) {
+      ChangeSpace();
+      deadline_.reset();
+      return;
+    }
     const size_t end = model_.size();
     const size_t what = Draw(streams ? 60 : 100);
     if (what < 20) {
@@ -175,20 +235,24 @@ class WriteRandom : public FakeFile,
   std::optional<Deadline> deadline_;
   std::string model_;
 };
-INSTANTIATE_TEST_SUITE_P(
-    Servers, WriteRandom,
-    testing::Combine(testing::Values(3, 4),
-                     testing::Values(FakeClock::kFine, FakeClock::kCoarse, FakeClock::kStopped,
-                                     FakeClock::kBackwards),
-                     testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(Servers, WriteRandom,
+                         testing::Combine(testing::Values(3, 4, 42),
+                                          testing::Values(FakeClock::kFine, FakeClock::kCoarse,
+                                                          FakeClock::kStopped,
+                                                          FakeClock::kBackwards),
+                                          testing::Bool()));
 
 TEST_P(WriteRandom, SyncedDataSurvivesServerRestarts) {
   constexpr int kOperationsOfPhase = 100;
   std::optional<protocol::DisturbedServer> late;
   if (!loses_connections()) {
-    late.emplace(server_,
-                 protocol::DisturbedServer::Operations{op_.read, op_.write, op_.commit, op_.setattr},
-                 kOperations, seed_);
+    const protocol::DisturbedServer::Operations operations{
+        op_.read,
+        op_.write,
+        op_.commit,
+        op_.setattr,
+        {protocol::kOpAllocate, protocol::kOpDeallocate}};
+    late.emplace(server_, operations, kOperations, seed_);
   }
   for (int i = 0; i < kOperations && !HasFailure(); ++i) {
     SCOPED_TRACE("operation " + std::to_string(i) + " with seed " + std::to_string(seed_));

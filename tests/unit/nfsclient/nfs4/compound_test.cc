@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/nfs4/operation_names.h"
 #include "nfsclient/nfs4/owner_names.h"
 #include "nfsclient/rpc/internal_errors.h"
 #include "tests/fixtures/fake_server.h"
@@ -156,11 +157,21 @@ TEST(Compound, EncodesChangesAsInTheRfc) {
       {[](Compound& c) { c.Write(kState, 10, kData, Stability::kUnstable); },
        Xdr().U32(OP_WRITE).Raw(State()).U64(10).U32(UNSTABLE4).Bytes("\1\2\3")},
       {[](Compound& c) { c.Commit(); }, Xdr().U32(OP_COMMIT).U64(0).U32(0)},
+      {[](Compound& c) { c.Allocate(kState, {.offset_bytes = 7, .size_bytes = 9}); },
+       Xdr().U32(kOpAllocate).Raw(State()).U64(7, 9)},
+      {[](Compound& c) {
+         c.Allocate(kState, {.offset_bytes = 7, .size_bytes = 9, .is_hole = true});
+       },
+       Xdr().U32(kOpDeallocate).Raw(State()).U64(7, 9)},
+      {[](Compound& c) { c.Seek(kState, 7, Content::kHole); },
+       Xdr().U32(kOpSeek).Raw(State()).U64(7).U32(1)},
       {[](Compound& c) { c.MakeDirectory("dir", kEverything); },
        Xdr().U32(OP_CREATE, NF4DIR).Bytes("dir").Raw(Everything())},
       {[](Compound& c) { c.MakeSymlink("link", "../target", {}); },
        Xdr().U32(OP_CREATE, NF4LNK).Bytes("../target").Bytes("link").U32(2, 0, 0, 0)},
-      {[](Compound& c) { c.MakeNode("null", FileType::kCharacterDevice, {1, 3}, {}); },
+      {[](Compound& c) {
+         c.MakeNode("null", FileType::kCharacterDevice, {1, 3}, {});
+       },
        Xdr().U32(OP_CREATE, NF4CHR, 1, 3).Bytes("null").U32(2, 0, 0, 0)},
       {[](Compound& c) { c.MakeNode("pipe", FileType::kFifo, {}, {}); },
        Xdr().U32(OP_CREATE, NF4FIFO).Bytes("pipe").U32(2, 0, 0, 0)},

@@ -257,7 +257,7 @@ TEST_F(OpenFilesRecoveryTest, ThreadsThatOpenAndCloseWhileTheServerRestartsLeave
     threads.emplace_back([&, i] {
       for (int n = 0; n < kRounds; ++n) {
         OpenFiles::Opened opened =
-            Open({.directory = root_, .name = "f", .read = true}, Credential(1000 + i % 3u, 100));
+            Open({.at = root_, .name = "f", .read = true}, Credential(1000 + i % 3u, 100));
         good += opened.error == kOk && Read(opened.state.get(), opened.handle).data == "hello";
       }
       --running;
