@@ -377,7 +377,8 @@ int nfswalk_punch_hole(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes
 int64_t nfswalk_seek(nfswalk_file* file, uint64_t offset_bytes, unsigned whence) {
   if (file == nullptr) return -EFAULT;
   if (whence != NFSWALK_SEEK_DATA && whence != NFSWALK_SEEK_HOLE) return -EINVAL;
-  const Content content = whence == NFSWALK_SEEK_DATA ? Content::kData : Content::kHole;
+  const auto content =
+      whence == NFSWALK_SEEK_DATA ? nfswalk::Content::kData : nfswalk::Content::kHole;
   return Guarded([&]() -> int64_t {
     const auto found = file->file->Seek(offset_bytes, content);
     return found ? static_cast<int64_t>(*found) : ResultOf(found.error());

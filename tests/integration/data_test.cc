@@ -148,11 +148,11 @@ class Data : public fixtures::DataClient {
     Note("seek", at, 0);
     const auto data = file.Seek(at, Content::kData), hole = file.Seek(at, Content::kHole);
     const std::errc behind = std::errc::no_such_device_or_address;
-    if (!data) ASSERT_EQ(data.error(), behind);
+    ASSERT_TRUE(data || data.error() == behind);
     const size_t before = data.value_or(model_.size());
     for (size_t i = at; i < before && i < model_.size(); ++i) ASSERT_EQ(model_[i], '\0') << i;
     ASSERT_EQ(hole.has_value(), at < model_.size());
-    if (hole) ASSERT_LE(*hole, model_.size());
+    ASSERT_LE(hole.value_or(0), model_.size());
   }
   // One operation by one of the files.
   void Step() {

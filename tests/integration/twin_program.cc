@@ -356,7 +356,7 @@ auto TwinProgram::DrawStep(const std::array<Weighed, size>& steps) -> Step {
 
 void TwinProgram::Run(int operations) {
   using T = TwinProgram;
-  constexpr std::array<Weighed, 19> kAll = {{
+  constexpr std::array<Weighed, 20> kAll = {{
       {&T::Write, 20},   {&T::WriteOn, 4},        {&T::Patch, 2},    {&T::Append, 4},
       {&T::Read, 12},    {&T::ReadOn, 6},         {&T::MapWrite, 4}, {&T::MapRead, 4},
       {&T::Truncate, 4}, {&T::TruncateByName, 2}, {&T::Allocate, 1}, {&T::PunchHole, 1},

@@ -32,6 +32,7 @@
 #include <tuple>
 
 #include "nfsclient/client.h"
+#include "nfsclient/nfs4/operation_names.h"
 #include "tests/fixtures/disturbed_server.h"
 #include "tests/fixtures/fake_mount.h"
 #include "tests/fixtures/file_data.h"
