@@ -13,6 +13,10 @@
 #   build       a build of git's libgit.a with -O0, one job
 #   find        find that prints the sizes of 100,000 files that are not cached
 #   copy        cp -r of 1,000 files of 4 KiB to a new directory
+#   untar       tar x of 4,000 files of 1 KiB in 40 directories
+#   rsync       rsync -a of the same from a local directory
+#   remove      rm -rf of the same
+# VERSION: 3, 4.0, 4.1 or 4.2; without it 3 and 4.0, and all works but the last three.
 # Prints a table: RPCs of ours, of the kernel's, the ratio, LOOKUP and GETATTR requests of FUSE, seconds at 0 and 1 ms.
 # shellcheck disable=SC2153  # WORK is server.sh's
 set -euo pipefail
@@ -50,7 +54,21 @@ prepare() {
       mkdir source
       head -c $((1000 * 4096)) /dev/urandom | split -a 3 -b 4096 -d - source/
       ;;
+    remove)
+      make_small .
+      ;;
+    untar | rsync)
+      [ -e "$WORK/small" ] || make_small "$WORK/small"
+      tar cf "$WORK/small.tar" -C "$WORK/small" .
+      ;;
   esac
+}
+
+make_small() {
+  for directory in "$1"/{00..39}; do
+    mkdir -p "$directory"
+    head -c $((100 * 1024)) /dev/urandom | split -a 2 -b 1024 -d - "$directory/"
+  done
 }
 
 # On the mount, not counted:
@@ -71,6 +89,8 @@ work() {
     build) make_git libgit.a ;;
     find) find . -printf '%s\n' >/dev/null ;;
     copy) cp -r source "copy$(date +%s%N)" ;;
+    untar | rsync) into=copy$(date +%s%N) && mkdir "$into" && fill "$1" "$into" ;;
+    remove) rm -rf -- * ;;
   esac
 }
 
@@ -79,7 +99,14 @@ options_of() {
     null) echo actimeo=3600 ;;
     null-nocto) echo actimeo=3600,nocto ;;
     expired | status) echo "actimeo=$lifetime" ;;
-    build | find | copy) echo actimeo=3600 ;;
+    *) echo actimeo=3600 ;;
+  esac
+}
+
+fill() {
+  case $1 in
+    untar) tar xf "$WORK/small.tar" -C "$2" ;;
+    rsync) rsync -a "$WORK/small/" "$2" ;;
   esac
 }
 
@@ -138,7 +165,7 @@ served() {
     make_tree "$work" "$tree"
     ours "$work" 2049 "$WORK/ours"
     near=$(seconds "$WORK/ours")
-    if [ "$work" = build ]; then
+    if [ "$work" = build ] || [ "$work" = remove ]; then
       tree=another
       make_tree "$work" "$tree"
     else
@@ -165,7 +192,7 @@ esac
 
 nfswalk=$here/../../bazel-bin/nfsclient/cli/nfswalk
 proxy=$here/../../bazel-bin/bench/mount/delaying_proxy
-versions="3 4"
+versions="3 4.0"
 works=null,null-nocto,expired,status,find,copy,build
 DETAILS=0
 while getopts b:p:v:w:d option; do
@@ -180,7 +207,7 @@ while getopts b:p:v:w:d option; do
 done
 shift $((OPTIND - 1))
 if [ $# != 1 ] || [ ! -f "$1" ]; then
-  sed -n '2,17s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,26s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 copy=$(mktemp -d)

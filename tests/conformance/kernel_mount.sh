@@ -18,5 +18,6 @@ fi
 case $version in
   3) options=vers=3,nolock,mountproto=tcp,mountport=20048,$options ;;
   4) options=vers=4.0,$options ;;
+  *) options=vers=$version,$options ;;
 esac
 mount -t nfs -o "proto=tcp,port=2049,$options" "$SERVER:/export" "$directory"
