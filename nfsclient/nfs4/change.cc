@@ -160,7 +160,7 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
   };
   if (how == CreateMode::kUnchecked) return open();
   if (how == CreateMode::kGuarded) {
-    const bool has_sessions = caller_->minor_version() != 0;
+    const bool has_sessions = caller_->has_sessions();
     request.how = has_sessions ? How::kExclusiveWithAttributes : How::kExclusive;
     // They may hold the verifier (SUPPATTR_EXCLCREAT, RFC 8881 5.8.1.14).
     request.attributes.atime = request.attributes.mtime = std::nullopt;

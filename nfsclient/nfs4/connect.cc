@@ -129,13 +129,12 @@ std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs4::ConnectNfs4(
 
 // Begins the session, where the version has any, and finds the export.
 std::expected<void, ConnectError> Nfs4::Begin(const ServerAddress& server) {
-  const uint32_t minor_version = caller_->minor_version();
-  if (minor_version != 0) {
+  if (caller_->has_sessions()) {
     Budget budget = rpc::Retry::BudgetUntil(mount_deadline_);
     const std::errc error = open_files_->Establish(budget);
     if (error != kOk) {
       return std::unexpected(Refused(error, server.host + ": no session of NFS version 4." +
-                                                std::to_string(minor_version) + ": " +
+                                                std::to_string(caller_->minor_version()) + ": " +
                                                 std::make_error_code(error).message()));
     }
     operations_limit_.Set(open_files_->limits().operations_max);

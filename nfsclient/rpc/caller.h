@@ -131,6 +131,8 @@ class Caller {
   // As Connection::SetMinorVersion().
   void SetMinorVersion(uint32_t minor_version);
   uint32_t minor_version() const { return minor_version_; }
+  // Whether calls are sent in sessions: from version 4.1 on.
+  bool has_sessions() const { return minor_version_ != 0; }
   // Sends calls in `session` from now on, over as many connections as it has slots.
   void UseSession(const std::shared_ptr<const Session>& session);
   void EndSession(uint64_t generation);

@@ -68,6 +68,14 @@ static void files(void) {
   shorter.size_bytes = 3;
   CHECK(nfswalk_fsetattr(file, &shorter, &attributes) == 0 && attributes.size_bytes == 3);
   CHECK(nfswalk_fsync(file) == 0);
+  CHECK(nfswalk_seek(file, 1, NFSWALK_SEEK_DATA) == 1);
+  CHECK(nfswalk_seek(file, 1, NFSWALK_SEEK_HOLE) == 3);
+  CHECK(nfswalk_seek(file, 3, NFSWALK_SEEK_HOLE) == -ENXIO);
+  CHECK(nfswalk_seek(file, 0, 0) == -EINVAL);
+  CHECK(nfswalk_allocate(file, 0, 0) == -EINVAL && nfswalk_punch_hole(file, 0, 0) == -EINVAL);
+  const int allocated = nfswalk_allocate(file, 0, 3);
+  CHECK(allocated == 0 || allocated == -EOPNOTSUPP); /* before version 4.2 */
+  CHECK(nfswalk_punch_hole(file, 0, 1) == allocated);
   struct nfswalk_lock_conflict held = {0};
   CHECK(nfswalk_try_lock(file, 1, NFSWALK_WRITE_LOCK, 2, 3) == 0);
   CHECK(nfswalk_try_lock(file, 2, NFSWALK_READ_LOCK, 0, 0) == -EAGAIN);

@@ -34,8 +34,8 @@ std::string NewName() {
 }  // namespace
 
 std::unique_ptr<ClientIds> ClientIds::Make(rpc::Caller& caller, std::function<void()> on_end) {
-  if (caller.minor_version() == 0) return std::make_unique<SetClientIds>(caller);
-  return std::make_unique<Sessions>(caller, std::move(on_end));
+  if (caller.has_sessions()) return std::make_unique<Sessions>(caller, std::move(on_end));
+  return std::make_unique<SetClientIds>(caller);
 }
 
 ClientIds::ClientIds()

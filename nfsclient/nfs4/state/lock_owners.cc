@@ -119,14 +119,14 @@ LockOwners::Answer LockOwners::Send(LockOwner& owner, const LockCall& call, cons
   if (reply.status != NFS4_OK) return reply;
   owner.ranges = std::move(next);
   owner.state = reply.state;
-  if (caller_.minor_version() != 0) owner.state.sequence = 0;  // its latest (RFC 8881 8.2.2)
+  if (caller_.has_sessions()) owner.state.sequence = 0;  // its latest (RFC 8881 8.2.2)
   owner.known = true;
   return reply;
 }
 
 std::errc LockOwners::Settle(LockOwner& owner, const Opener& opener, Budget& budget) {
   if (owner.is_settled()) return kOk;
-  const bool tells_of_numbers = caller_.minor_version() == 0;
+  const bool tells_of_numbers = !caller_.has_sessions();
   if (owner.unanswered && owner.known && !tells_of_numbers &&
       owner.unanswered->kind == LockCall::Kind::kLock) {
     // As if it had been executed: what was held is locked again, what was not is unlocked.
@@ -239,7 +239,7 @@ void LockOwners::Forget(LockOwner& owner, ByteRange range) {
 void LockOwners::Release(LockOwner& owner, const Opener& opener, Budget& budget) {
   if (owner.known) {
     Compound compound;
-    if (caller_.minor_version() == 0) {
+    if (!caller_.has_sessions()) {
       compound.ReleaseLockOwner(opener.client_id, owner.name);
     } else {
       compound.FreeState(owner.state);

@@ -71,7 +71,7 @@ const std::shared_ptr<OpenFiles::File>& OpenFiles::FileOf(const OpenState& state
 
 OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
-      opens_by_handle_(caller.minor_version() != 0),
+      opens_by_handle_(caller.has_sessions()),
       owners_(caller, names, [this] { return lease_.Current().generation; }),
       lock_owners_(caller),
       lease_(caller, [this](const LiveClient& client, Budget& budget) {
@@ -103,7 +103,7 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
     if (ConcernsClient(state_error)) {
       const std::errc error = lease_.Regain(client->generation, state_error, budget);
       if (error != kOk) return Failure<Opened>(error);
-      if (caller_.minor_version() != 0) --tries;  // not the call's: a session of it was replaced
+      if (caller_.has_sessions()) --tries;  // not the call's: a session of it was replaced
       continue;
     }
     (void)RefusesHandles(arguments.claim, acquired.error);
@@ -241,7 +241,7 @@ std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError sta
     if (ConcernsClient(reopened.state_error)) {
       const std::errc error = lease_.Regain(client->generation, reopened.state_error, budget);
       if (error != kOk) return error;
-      if (caller_.minor_version() != 0) --tries;  // as in Open()
+      if (caller_.has_sessions()) --tries;  // as in Open()
     }
   }
   return std::errc::io_error;

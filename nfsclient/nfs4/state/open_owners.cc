@@ -112,7 +112,7 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                                              Budget& budget) {
   arguments.owner = owner.name;
   arguments.sequence = owner.sequence;
-  arguments.refuses_delegation = caller_.minor_version() != 0;
+  arguments.refuses_delegation = caller_.has_sessions();
   Compound compound;
   if (owners_as_names) compound.SendOwnersAsNames(names_);
   using Claim = OpenArguments::Claim;
@@ -130,7 +130,7 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                              reply.executed = reader.Next(OP_PUTFH) && reader.Next(OP_SAVEFH);
                              reply.granted = TakeOpen(reader, reply.grant);
                              // Its latest, always (RFC 8881 8.2.2).
-                             if (caller_.minor_version() != 0) reply.grant.state.sequence = 0;
+                             if (caller_.has_sessions()) reply.grant.state.sequence = 0;
                              reply.SetStatus(reader, reply.granted);
                              // The file is open: later failures leave parts of the reply out.
                              FileHandle handle = at;
@@ -326,7 +326,7 @@ void OpenOwners::ReturnDelegation(const StateId& delegation, const FileHandle& f
 
 void OpenOwners::GiveUp(Unsettled call) {
   // In a session it was of the client id of that: of the one that it was made for, or a later one.
-  if (caller_.minor_version() != 0) call.owner.generation = current_();
+  if (caller_.has_sessions()) call.owner.generation = current_();
   const std::lock_guard lock(mutex_);
   if (unsettled_.size() >= kUnsettledMax) unsettled_.pop_front();
   unsettled_.push_back(std::move(call));
