@@ -57,6 +57,25 @@ TEST_P(CpCommandTest, AFileIsCopiedCompletely) {
   EXPECT_EQ(Names(), "./copy ./empty ./f ");
 }
 
+// 16 MiB with 8 bytes of data, and a hole at the end.
+TEST_P(CpCommandTest, HolesAreCopiedAsHoles) {
+  const std::string hole_aware = "nfs://127.0.0.1/export?version=4.2";
+  const std::string make =
+      "truncate -s 16M f; printf data | dd of=f bs=1 seek=5000000 conv=notrunc;"
+      "printf more | dd of=f bs=1 seek=9000000 conv=notrunc";
+  Shell("(" + make + ") 2>/dev/null");
+  for (const std::string& url : {Url(), hole_aware}) {
+    EXPECT_EQ(Run({"cp", url, "f", Local("copy")}).exit_code, 0);
+    Here("cmp copy '" + Backing("f").string() + "'");
+    EXPECT_EQ(Run({"cp", Local("copy"), url, "back"}).exit_code, 0);
+    Here("cmp copy '" + Backing("back").string() + "'");
+    EXPECT_EQ(Run({"cat", url, "f"}).out, Shell("cat f"));
+  }
+  // By the last one, in KiB.
+  EXPECT_LT(std::stoi(Here("du -k copy")), 1000);
+  EXPECT_LT(std::stoi(Shell("du -k back")), 1000);
+}
+
 TEST_P(CpCommandTest, ATreeIsCopiedWithItsLinks) {
   Shell(
       "mkdir -p d/sub/deep d/empty d/private; chmod 500 d/private; echo a > d/a; echo b > d/sub/b;"

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "nfsclient/cli/commands/commands.h"
+#include "nfsclient/cli/copy/data_range.h"
 #include "nfsclient/cli/show/escape.h"
 
 namespace nfswalk::cli {
@@ -26,14 +29,28 @@ void CatOne(Session& session, const std::string& path, std::span<std::byte> room
     return session.Fail(path, std::errc::is_a_directory);
   }
   session.console().Expect((*file)->attributes().size_bytes);
+  const Attributes attributes = (*file)->attributes();
   uint64_t offset_bytes = 0;
-  while (!session.done()) {
-    const auto count = (*file)->PRead(room, offset_bytes);
-    if (!count) return session.Fail(path, count.error());
-    if (*count == 0) break;
-    PrintPiece(session, path, offset_bytes, {reinterpret_cast<const char*>(room.data()), *count});
-    offset_bytes += *count;
-    session.console().Advance(*count, "bytes");
+  const auto print = [&](size_t count) {
+    PrintPiece(session, path, offset_bytes, {reinterpret_cast<const char*>(room.data()), count});
+    offset_bytes += count;
+    session.console().Advance(count, "bytes");
+  };
+  for (bool more = true; more && !session.done();) {
+    const DataRange data = NextData(attributes, offset_bytes, [&](uint64_t from, Content content) {
+      return (*file)->Seek(from, content);
+    });
+    if (offset_bytes < data.begin) std::ranges::fill(room, std::byte{0});
+    while (offset_bytes < data.begin && !session.done()) {
+      print(std::min<uint64_t>(room.size(), data.begin - offset_bytes));
+    }
+    while (more && offset_bytes < data.end && !session.done()) {
+      const auto piece = room.first(std::min<uint64_t>(room.size(), data.end - offset_bytes));
+      const auto count = (*file)->PRead(piece, offset_bytes);
+      if (!count) return session.Fail(path, count.error());
+      more = *count > 0;
+      if (more) print(*count);
+    }
   }
   if (session.json()) session.Print(PathJson(path).Set("size_bytes", offset_bytes));
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "nfsclient/cli/copy/data_range.h"
 #include "nfsclient/cli/copy/local_descriptor.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/cli/show/link_target.h"
@@ -52,8 +53,12 @@ class FromExport final : public CopySource {
     std::shared_ptr<File> file = std::move(*opened);
     const Attributes attributes = file->attributes();
     if (!IsSameFile(attributes, entry.attributes)) return std::unexpected(kStale);
-    return SourceFile{attributes, [file](std::span<std::byte> into, uint64_t offset_bytes) {
+    return SourceFile{attributes,
+                      [file](std::span<std::byte> into, uint64_t offset_bytes) {
                         return file->PRead(into, offset_bytes);
+                      },
+                      [file](uint64_t offset_bytes, Content content) {
+                        return file->Seek(offset_bytes, content);
                       }};
   }
   Result<std::string> ReadLink(const TreeEntry& entry) override {
@@ -160,7 +165,13 @@ class FromHere final : public CopySource {
       }
       return done;
     };
-    return SourceFile{opened->attributes, read};
+    const auto seek = [file](uint64_t offset_bytes, Content content) -> Result<uint64_t> {
+      const off_t found = lseek(file->get(), static_cast<off_t>(offset_bytes),
+                                content == Content::kData ? SEEK_DATA : SEEK_HOLE);
+      if (found < 0) return std::unexpected(Errno());
+      return static_cast<uint64_t>(found);
+    };
+    return SourceFile{opened->attributes, read, seek};
   }
   Result<std::string> ReadLink(const TreeEntry& entry) override {
     const auto link = OpenListed(entry, O_PATH);
@@ -249,6 +260,31 @@ class FromHere final : public CopySource {
 };
 
 }  // namespace
+
+CopiedData CopyData(const SourceFile& source, std::span<std::byte> room,
+                    const std::function<std::errc(uint64_t bytes)>& skip,
+                    const std::function<std::errc(std::span<const std::byte>)>& write) {
+  CopiedData copied;
+  uint64_t& at = copied.size_bytes;
+  for (;;) {
+    const DataRange data = NextData(source.attributes, at, source.seek);
+    if (data.begin > at) copied.refused = skip(data.begin - at);
+    if (copied.refused != kOk) return copied;
+    at = data.begin;
+    while (at < data.end) {
+      const auto piece = room.first(std::min<uint64_t>(room.size(), data.end - at));
+      const Result<size_t> count = source.read(piece, at);
+      if (!count) {
+        copied.failed = count.error();
+        return copied;
+      }
+      copied.refused = write(piece.first(*count));
+      if (copied.refused != kOk) return copied;
+      at += *count;
+      if (*count < piece.size()) return copied;
+    }
+  }
+}
 
 std::unique_ptr<CopySource> ExportSource(Client& client, const Credential& credential) {
   return std::make_unique<FromExport>(client, credential);

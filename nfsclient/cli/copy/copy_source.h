@@ -27,7 +27,21 @@ struct SourceFile {
   Attributes attributes;
   // Reads until its argument is full or the file ends.
   std::function<Result<size_t>(std::span<std::byte>, uint64_t offset_bytes)> read;
+  // As File::Seek().
+  std::function<Result<uint64_t>(uint64_t offset_bytes, Content content)> seek;
 };
+
+// Copies the data of a file in pieces that fit `room`. `skip(bytes)`: there is a hole;
+// `write(data)`. Both return errors, which end the copy. Returns the size, or the source's error in
+// `failed`.
+struct CopiedData {
+  std::errc failed{};   // of the source
+  std::errc refused{};  // of `skip`, `write`
+  uint64_t size_bytes = 0;
+};
+CopiedData CopyData(const SourceFile& source, std::span<std::byte> room,
+                    const std::function<std::errc(uint64_t bytes)>& skip,
+                    const std::function<std::errc(std::span<const std::byte>)>& write);
 
 class CopySource {
  public:

@@ -314,20 +314,30 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (error != std::errc{}) return fail(error);
   std::vector<std::byte> room(
       std::clamp(attributes.size_bytes + 1, kBufferBytesMin, kBufferBytesMax));
-  uint64_t offset_bytes = 0;
-  for (bool more = true; more;) {
-    const auto count = source->read(room, offset_bytes);
-    if (!count) return session_.Fail(entry.path, count.error());
-    more = *count == room.size();
-    for (std::span<const std::byte> data(room.data(), *count); !data.empty();) {
-      const auto written = file->PWrite(data, offset_bytes);
-      if (!written) return fail(written.error());
-      data = data.subspan(*written);
-      offset_bytes += *written;
-      session_.console().Advance(*written, "bytes");
-    }
+  uint64_t end = 0;
+  const CopiedData copied = CopyData(
+      *source, room,
+      [&](uint64_t bytes) {
+        end += bytes;
+        session_.console().Advance(bytes, "bytes");
+        return std::errc{};
+      },
+      [&](std::span<const std::byte> data) {
+        while (!data.empty()) {
+          const auto written = file->PWrite(data, end);
+          if (!written) return written.error();
+          data = data.subspan(*written);
+          end += *written;
+          session_.console().Advance(*written, "bytes");
+        }
+        return std::errc{};
+      });
+  if (copied.failed != std::errc{}) return session_.Fail(entry.path, copied.failed);
+  if (copied.refused != std::errc{}) return fail(copied.refused);
+  if (file->attributes().size_bytes < end) {  // a hole
+    error = ErrorOf(file->SetAttributesOf({.size_bytes = end}));
   }
-  error = file->Sync();
+  if (error == std::errc{}) error = file->Sync();
   if (error == std::errc{} && *replaced && !settings_.preserve) {
     at_end = ReplacedAttributes(*file, **replaced);
   }
@@ -338,7 +348,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   }
   if (error == std::errc{}) error = unfinished.Finish();
   if (error != std::errc{}) return fail(error);
-  Report(entry, place.path, offset_bytes);
+  Report(entry, place.path, end);
 } catch (const std::bad_alloc&) {
   session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
 }

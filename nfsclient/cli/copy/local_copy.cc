@@ -298,17 +298,18 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   }
   std::vector<std::byte> room(
       std::clamp(attributes.size_bytes + 1, kBufferBytesMin, kBufferBytesMax));
-  uint64_t offset_bytes = 0;
-  for (bool more = true; more;) {
-    const auto count = source->read(room, offset_bytes);
-    if (!count) return session_.Fail(entry.path, count.error());
-    more = *count == room.size();
-    if (const std::errc error = local.Write({room.data(), *count}); error != std::errc{}) {
-      return fail(error);
-    }
-    offset_bytes += *count;
-    session_.console().Advance(*count, "bytes");
-  }
+  const CopiedData copied = CopyData(
+      *source, room,
+      [&](uint64_t bytes) {
+        session_.console().Advance(bytes, "bytes");
+        return local.Skip(bytes);
+      },
+      [&](std::span<const std::byte> data) {
+        session_.console().Advance(data.size(), "bytes");
+        return local.Write(data);
+      });
+  if (copied.failed != std::errc{}) return session_.Fail(entry.path, copied.failed);
+  if (copied.refused != std::errc{}) return fail(copied.refused);
   std::errc error{};
   if (preserve_) {
     error = local.SetModeAlone(KeptMode(attributes));
@@ -321,7 +322,7 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   }
   if (error == std::errc{}) error = local.Finish(place.name);
   if (error != std::errc{}) return fail(error);
-  Report(entry, place, offset_bytes);
+  Report(entry, place, copied.size_bytes);
 } catch (const std::bad_alloc&) {
   session_.FailLocally(entry.path, place.path, std::errc::not_enough_memory);
 }

@@ -76,6 +76,12 @@ std::errc UnfinishedFile::Write(std::span<const std::byte> data) {
   return {};
 }
 
+std::errc UnfinishedFile::Skip(uint64_t bytes) {
+  const off_t end = lseek(descriptor_.get(), static_cast<off_t>(bytes), SEEK_CUR);
+  if (end < 0 || ftruncate(descriptor_.get(), end) != 0) return Errno();
+  return {};
+}
+
 std::errc UnfinishedFile::Finish(const std::string& name) {
   if (const std::errc error = descriptor_.Sync(); error != std::errc{}) return error;
   if (const std::errc error = descriptor_.Close(); error != std::errc{}) return error;

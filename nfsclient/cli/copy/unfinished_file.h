@@ -13,6 +13,7 @@
 #define NFSWALK_NFSCLIENT_CLI_COPY_UNFINISHED_FILE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <system_error>
@@ -37,6 +38,8 @@ class UnfinishedFile {
 
   // For files, as all that follows: writes behind what was written before.
   [[nodiscard]] std::errc Write(std::span<const std::byte> data);
+  // Leaves a hole there.
+  [[nodiscard]] std::errc Skip(uint64_t bytes);
   [[nodiscard]] std::errc SetMode(uint32_t mode) const { return descriptor_.SetMode(mode); }
   [[nodiscard]] std::errc SetModeAlone(uint32_t mode) const {
     return descriptor_.SetModeAlone(mode);
