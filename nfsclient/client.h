@@ -115,6 +115,8 @@ struct ResolveFlags {
   bool cached = false;       // EAGAIN (errc::resource_unavailable_try_again) instead of an RPC
   bool strict = false;       // linearizable, even where the mount is not
   bool dont_cache = false;  // for scans: does not keep a file that this call brings into the caches
+  // Open() of "" is by a name that leads to the node on the server; ESTALE where none is known.
+  bool as_named = false;
 };
 
 // Bits of access(2).
@@ -232,7 +234,7 @@ class File final {
   // fallocate(2): space for a range, with which the file may grow; a hole in it, which leaves the
   // size (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE). Of version 4.2: operation_not_supported
   // elsewhere, and where the server's file system has it not. After timed_out, operation_canceled
-  // and not_enough_memory it may still be done, but before all that is written later.
+  // and not_enough_memory it may still be done, on a hard mount before all that is written later.
   [[nodiscard]] std::errc Allocate(uint64_t offset_bytes, uint64_t size_bytes);
   [[nodiscard]] std::errc PunchHole(uint64_t offset_bytes, uint64_t size_bytes);
   // lseek(2) with SEEK_DATA or SEEK_HOLE: the first data, or hole, from an offset on;
@@ -353,8 +355,9 @@ class Node {
   [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(
       std::string_view path, const Credential& credential, ResolveFlags flags = {},
       bool has_listing = false) const;
-  // Opens for kMayRead, kMayWrite or both; close-to-open unless nocto. Version 4.0 opens by name
-  // (RFC 7530 16.16), "" by any name known of the file: ESTALE if the server has none of them.
+  // Opens for kMayRead, kMayWrite or both; close-to-open unless nocto. Version 4 opens by name (RFC
+  // 7530 16.16), and "" by handle from 4.1 on; in 4.0 by any name known of the file, ESTALE if the
+  // server has none of them.
   [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
                                                    const Credential& credential,
                                                    ResolveFlags flags = {}) const;
@@ -401,8 +404,9 @@ class Node {
                                             const Credential& credential) const;
   // Create() and Open() in one: open(2) with O_CREAT, or O_CREAT and O_EXCL. `rights`: kMayRead,
   // kMayWrite or both, which a new file has whatever its `mode` says; and kTruncate, which leaves
-  // one that exists empty. SETATTR sets the mode of an `exclusive` one; with kModeAtOnce the call
-  // that makes it, so that a default ACL counts, and file_exists may be of a call sent again.
+  // one that exists empty. Before version 4.1 SETATTR sets the mode of an `exclusive` one; with
+  // kModeAtOnce the call that makes it, so that a default ACL counts, and file_exists may be of a
+  // call sent again.
   [[nodiscard]] Result<OpenResult> CreateAndOpen(std::string_view path, uint32_t rights,
                                                  uint32_t mode, bool exclusive,
                                                  const Credential& credential,
@@ -446,7 +450,7 @@ class Node {
                                          ResolveFlags flags);
   static Result<std::unique_ptr<File>> OpenFound(nfs::Superblock& superblock, walk::RefWalk& walk,
                                                  uint32_t mode, bool creates,
-                                                 const nfs::SendStamp* begun);
+                                                 const nfs::SendStamp* begun, bool as_named);
   // Open(), as part of a call that has `begun` before (may be null).
   Result<std::unique_ptr<File>> OpenSince(const nfs::SendStamp* begun, std::string_view path,
                                           uint32_t mode, const Credential& credential,

@@ -16,35 +16,26 @@ namespace {
 
 using protocol::ConnectError;
 using protocol::ServerAddress;
+using protocol::TransportOptions;
 using Clock = std::chrono::steady_clock;
-
-struct Version {
-  int version;
-  uint32_t minor_version;
-
-  bool IsAllowedBy(const ServerAddress& server) const {
-    if (server.version != ServerAddress::kLatest && server.version != version) return false;
-    return version == 3 || !server.minor_version || *server.minor_version == minor_version;
-  }
-};
-constexpr Version kLatestFirst[] = {{4, 2}, {4, 1}, {4, 0}, {3, 0}};
+using Connection = std::expected<Connected, ConnectError>;
 
 // Whether a server that refuses a minor version so may offer an earlier one. Servers that do not
-// know EXCHANGE_ID have various words for that.
+// know EXCHANGE_ID have various words for that; protocol_error: its sessions are of no use.
 bool ConcernsMinorVersion(std::errc error) {
   switch (error) {
     case std::errc::protocol_not_supported:
     case std::errc::operation_not_supported:
     case std::errc::invalid_argument:
     case std::errc::protocol_error:
-    case std::errc::io_error:
       return true;
     default:
       return false;
   }
 }
 
-// Whether it may offer the export by version 3.
+// Whether it may offer the export by version 3. Not what may be right in a moment: an earlier
+// version would have other rules for the life of the mount.
 bool ConcernsVersion4(std::errc error) {
   switch (error) {
     case std::errc::connection_refused:
@@ -57,42 +48,56 @@ bool ConcernsVersion4(std::errc error) {
   }
 }
 
+Connection TryVersion(ServerAddress server, int version, uint32_t minor_version,
+                      const TransportOptions& options, Clock::time_point deadline) {
+  server.version = version;
+  server.minor_version = minor_version;
+  auto protocol = version == 4 ? protocol::Nfs4::ConnectNfs4(server, options, deadline)
+                               : protocol::Nfs3::ConnectNfs3(server, options, deadline);
+  if (!protocol) return std::unexpected(std::move(protocol.error()));
+  return Connected{std::move(*protocol), std::move(server)};
+}
+
+// The error is the first that says more than that a minor version is not offered.
+Connection TryVersion4(const ServerAddress& server, const TransportOptions& options,
+                       Clock::time_point deadline) {
+  std::optional<ConnectError> refusal;
+  for (const uint32_t minor_version : {2u, 1u, 0u}) {
+    if (server.minor_version && *server.minor_version != minor_version) continue;
+    auto connection = TryVersion(server, 4, minor_version, options, deadline);
+    if (connection) return connection;
+    const std::errc error = connection.error().error;
+    if (!refusal || refusal->error == std::errc::protocol_not_supported) {
+      refusal = std::move(connection.error());
+    }
+    if (!ConcernsMinorVersion(error)) break;
+  }
+  return std::unexpected(std::move(*refusal));
+}
+
 // Joins the refusals of a mount: the last word is version 3's where version 4 is not there at all.
-ConnectError Joined(std::optional<ConnectError> before, ConnectError last) {
-  if (!before || before->message == last.message) return last;
+ConnectError Joined(const ConnectError& of_4, const ConnectError& of_3) {
   const bool is_absent =
-      ConcernsMinorVersion(before->error) || before->error == std::errc::connection_refused;
-  return {is_absent ? last.error : before->error,
-          before->message + "; by version 3: " + last.message};
+      ConcernsMinorVersion(of_4.error) || of_4.error == std::errc::connection_refused;
+  return {is_absent ? of_3.error : of_4.error, of_4.message + "; by version 3: " + of_3.message};
 }
 
 }  // namespace
 
-std::expected<Connected, ConnectError> Connect(const ServerAddress& server,
-                                               const protocol::TransportOptions& options) {
+Connection Connect(const ServerAddress& server, const TransportOptions& options) {
   const Clock::time_point deadline =
       Clock::now() + std::chrono::milliseconds(options.mount_timeout_ms);
-  std::optional<ConnectError> refusal;  // the latest, of version 4
-  for (const Version& tried : kLatestFirst) {
-    if (!tried.IsAllowedBy(server)) continue;
-    if (refusal && tried.version == 4 && !ConcernsMinorVersion(refusal->error)) continue;
-    Connected connection{nullptr, server};
-    connection.server.version = tried.version;
-    connection.server.minor_version = tried.minor_version;
-    protocol::TransportOptions within = options;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    within.mount_timeout_ms = static_cast<uint32_t>(std::max<int64_t>(left.count(), 0));
-    auto protocol = tried.version == 4 ? protocol::Nfs4::ConnectNfs4(connection.server, within)
-                                       : protocol::Nfs3::ConnectNfs3(connection.server, within);
-    if (protocol) {
-      connection.protocol = std::move(*protocol);
-      return connection;
-    }
-    if (tried.version == 3) return std::unexpected(Joined(std::move(refusal), protocol.error()));
-    refusal = std::move(protocol.error());
-    if (!ConcernsVersion4(refusal->error)) break;
+  if (server.version == 3) return TryVersion(server, 3, 0, options, deadline);
+  auto by_4 = TryVersion4(server, options, deadline);
+  if (by_4 || server.version == 4 || !ConcernsVersion4(by_4.error().error)) return by_4;
+  auto by_3 = TryVersion(server, 3, 0, options, deadline);
+  if (!by_3) return std::unexpected(Joined(by_4.error(), by_3.error()));
+  if (by_4.error().error == std::errc::connection_refused) {
+    // A server that was just starting listens on both ports by now.
+    auto again = TryVersion4(server, options, deadline);
+    if (again) return again;
   }
-  return std::unexpected(std::move(*refusal));
+  return by_3;
 }
 
 }  // namespace nfswalk

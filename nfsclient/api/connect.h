@@ -21,8 +21,8 @@ struct Connected {
 // Connects by the version that `server` names; where it leaves a choice, by the first that the
 // server offers of 4.2, 4.1, 4.0 and 3 (nfs(5) nfsvers). Version 3 is tried also where version 4
 // does not show the export, or nothing listens on its port. All attempts together take
-// TransportOptions::mount_timeout_ms at most. Errors: those of ConnectNfs3() and ConnectNfs4(); of
-// several versions that were refused the message has each, once.
+// TransportOptions::mount_timeout_ms at most. Errors: those of ConnectNfs3() and ConnectNfs4();
+// where both were tried the message has that of each.
 std::expected<Connected, protocol::ConnectError> Connect(const protocol::ServerAddress& server,
                                                          const protocol::TransportOptions& options);
 

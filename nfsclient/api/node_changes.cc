@@ -220,7 +220,8 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
   };
   if (exclusive) return CreateAt(superblock_, at_.get(), path, false, credential, create);
   const auto existing = [&](RefWalk& walk) -> Result<OpenResult> {
-    auto file = OpenFound(superblock_, walk, rights, /*creates=*/true, /*begun=*/nullptr);
+    auto file = OpenFound(superblock_, walk, rights, /*creates=*/true, /*begun=*/nullptr,
+                          /*as_named=*/false);
     if (!file) return std::unexpected(file.error());
     LookupResult found =
         FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.position());

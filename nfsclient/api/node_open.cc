@@ -1,4 +1,5 @@
-// Opens of what a walk led to: by handle in version 3, by a name in version 4.0.
+// Opens of what a walk led to: by handle in version 3, by name in version 4, where nodes are opened
+// by handle from 4.1 on.
 
 #include <algorithm>
 #include <array>
@@ -83,11 +84,14 @@ protocol::OpenReply OpenByAnyName(const OpenRequest& request, vfs::Dentry& resol
   return reply;
 }
 
-// Opens a node by itself.
-protocol::OpenReply OpenNode(const OpenRequest& request, vfs::Dentry& resolved) {
+// Opens a node by itself. What is no regular file is refused by the server, whose word is not one
+// on opens by handle.
+protocol::OpenReply OpenNode(const OpenRequest& request, vfs::Dentry& resolved, bool as_named) {
   const protocol::Protocol& protocol = *request.superblock.protocol;
-  if (protocol.can_open_by_handle()) {
+  const bool is_regular = request.inode.type.load() == FileType::kRegular;
+  if (!as_named && is_regular && protocol.can_open_by_handle()) {
     auto reply = request.Send({}, {});
+    if (reply.error == protocol::kStale) nfs::MarkStale(request.superblock, request.inode);
     if (reply.error == kOk || protocol.can_open_by_handle()) return reply;
   }
   return OpenByAnyName(request, resolved);
@@ -140,7 +144,7 @@ RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, 
 
 Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWalk& walk,
                                               uint32_t mode, bool creates,
-                                              const nfs::SendStamp* begun) {
+                                              const nfs::SendStamp* begun, bool as_named) {
   icache::Inode& inode = walk.inode();
   if (inode.is_directory()) return std::unexpected(std::errc::is_a_directory);
   if (inode.type.load() == FileType::kSymlink) {
@@ -162,7 +166,7 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   const OpenRequest request{superblock, inode, mode, key};
   auto opened = !by_name        ? request.Send({}, {})
                 : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
-                                : OpenNode(request, *walk.position());
+                                : OpenNode(request, *walk.position(), as_named);
   std::errc failed = opened.error;
   // The name has changed on the server: forced revalidation finds out where it leads.
   if (by_name && !walk.force() && request.IsNameChanged(failed)) {
@@ -226,7 +230,7 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
       superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
       [&](RefWalk& walk) {
         taken = {};
-        file = OpenFound(superblock_, walk, mode, /*creates=*/false, begun);
+        file = OpenFound(superblock_, walk, mode, /*creates=*/false, begun, flags.as_named);
         return file ? kOk : file.error();
       },
       [&](RcuWalk& walk) -> RcuOutcome {

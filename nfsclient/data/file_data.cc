@@ -129,6 +129,7 @@ auto FileData::Write(std::span<const std::byte> data, uint64_t offset_bytes) -> 
 }
 
 std::errc FileData::Allocate(const protocol::Allocation& allocation) try {
+  if (!superblock.protocol->can_allocate()) return std::errc::operation_not_supported;
   const FileLock lock(superblock, *inode);
   if (!lock) return CallDeadline::Error();
   if (open != nullptr && lock_owners.had_any()) {

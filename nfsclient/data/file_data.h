@@ -47,8 +47,8 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
   // that would be no off_t.
   [[nodiscard]] Result<size_t> Append(std::span<const std::byte> data);
   // fallocate(2), of what was written before, too. Errors: those of Sync() that lose nothing;
-  // timed_out, operation_canceled, not_enough_memory: the outcome is not known, but it is complete
-  // before what is written later; operation_not_supported; the server's.
+  // timed_out, operation_canceled, not_enough_memory: the outcome is not known, but on a hard
+  // mount it is complete before what is written later; operation_not_supported; the server's.
   [[nodiscard]] std::errc Allocate(const protocol::Allocation& allocation);
   // lseek(2) with SEEK_DATA or SEEK_HOLE, of what was written before, too. Where the server does
   // not say, all is data and the end is a hole. Errors: no_such_device_or_address.

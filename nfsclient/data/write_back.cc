@@ -451,6 +451,7 @@ std::errc WriteBack::CallAlone(std::optional<uint64_t> cuts_at, Send send) {
     superblock_.dirty_files.NoteWrite(*inode_);
     NoteDirty();
     alone_.cuts_at = cuts_at;
+    alone_.outlived_wait = false;
     alone_.stamp = nfs::Stamp(superblock_);
     try {
       error = send();
@@ -469,7 +470,10 @@ std::errc WriteBack::CallAlone(std::optional<uint64_t> cuts_at, Send send) {
 std::errc WriteBack::FinishCallAlone() {
   if (alone_.in_flight == nullptr) return {};
   const std::optional<protocol::SetAttributesReply> reply = alone_.in_flight->Finish();
-  if (!reply) return CallDeadline::Error();  // it stays in flight
+  if (!reply) {  // it stays in flight
+    alone_.outlived_wait = true;
+    return CallDeadline::Error();
+  }
   alone_.in_flight = nullptr;
   alone_.credential = {};
   alone_.outcome = reply->error;
@@ -481,7 +485,15 @@ std::errc WriteBack::FinishCallAlone() {
   if (reply->error == std::errc::not_enough_memory) {  // the server may have made it
     nfs::InvalidateAttributes(superblock_, *inode_);
   }
-  if (reply->error != kOk || !alone_.cuts_at) return {};
+  if (reply->error != kOk) return {};
+  if (!alone_.cuts_at) {
+    // The caller that gave it up may have pages of the hole (fuse_file_fallocate()).
+    if (alone_.outlived_wait) {
+      nfs::SetValidityBits(*inode_, icache::kDataInUse, false);
+      superblock_.invalidations.Post(nfs::InvalidReason::kChanged, *inode_);
+    }
+    return {};
+  }
   {
     const std::lock_guard lock(mutex_);
     extents_.Truncate(*alone_.cuts_at);

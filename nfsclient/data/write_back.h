@@ -183,6 +183,7 @@ class WriteBack {
   // SETATTR of the size, ALLOCATE or DEALLOCATE: nothing else is in flight beside it.
   struct {
     std::optional<uint64_t> cuts_at = {};  // the size
+    bool outlived_wait = false;            // of the caller
     nfs::SendStamp stamp{};
     sunrpc_auth::CredentialRef credential = {};  // of a SETATTR
     protocol::SetAttributesInFlight in_flight = nullptr;

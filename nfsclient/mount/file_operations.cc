@@ -81,11 +81,12 @@ std::errc ShowSize(const Try& attempt, fuse_ino_t number, File& file, bool is_un
   return {};
 }
 
-// The node, open. Where the server refuses that, since it has another file under the name by now,
-// it is `early`, unless that is null: opened by the LOOKUP before.
+// The node, open: by its name at first, which another client may have given to another file, and
+// once the kernel has looked that up anew (`is_retry`) by itself. Where the server refuses that, it
+// is `early`, unless that is null: opened by the LOOKUP before.
 Result<std::unique_ptr<File>> OpenNode(const Try& attempt, const Node& node, uint32_t rights,
-                                       std::unique_ptr<File>& early) {
-  auto file = node.Open("", rights, attempt.credential);
+                                       bool is_retry, std::unique_ptr<File>& early) {
+  auto file = node.Open("", rights, attempt.credential, {.as_named = !is_retry});
   if (file || file.error() != protocol::kStale || early == nullptr) return file;
   if ((rights & kTruncate) != 0) {
     const auto cut = early->SetAttributesOf({.size_bytes = 0});
@@ -109,7 +110,7 @@ std::errc ReplyOpened(const Try& attempt, fuse_ino_t number, const fuse_file_inf
   }
   // A change that the first open found is no news to the second.
   const bool was_unchanged = early == nullptr || early->is_unchanged();
-  auto file = OpenNode(attempt, node, rights, early);
+  auto file = OpenNode(attempt, node, rights, retry.has_value(), early);
   NFSWALK_SYNC_POINT("mount:opened");
   std::errc error = file ? std::errc{} : file.error();
   if (file && (rights & kTruncate) != 0) {
@@ -244,14 +245,19 @@ void Sync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
   });
 }
 
+// Returns whether the server may know them, as from version 4.2 on.
+bool HasSpaceCalls(fuse_req_t request) {
+  const auto& server = FileSystem::Of(request).client.server();
+  return server.version == 4 && server.minor_version >= 2u;
+}
+
 // fallocate(2): of the modes NFS has two (nfs42_fallocate()).
 void Allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off_t length,
               fuse_file_info* info) {
   const bool is_hole = mode == (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE);
-  if (mode != 0 && !is_hole) {
-    fuse_reply_err(request, EOPNOTSUPP);
-    return;
-  }
+  // The kernel makes EOPNOTSUPP of it, and does not ask again.
+  if (!HasSpaceCalls(request)) return (void)fuse_reply_err(request, ENOSYS);
+  if (mode != 0 && !is_hole) return (void)fuse_reply_err(request, EOPNOTSUPP);
   AnswerOnWorker(request, [number, is_hole, at = static_cast<uint64_t>(offset),
                            bytes = static_cast<uint64_t>(length),
                            &open = Handles<OpenFile>::At(*info)](const Try& attempt) {
@@ -266,21 +272,19 @@ void Allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off
 }
 
 // lseek(2) with SEEK_DATA or SEEK_HOLE. The kernel does without where no server can say.
-void Seek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
-  const auto& server = FileSystem::Of(request).client.server();
-  if (server.version != 4 || server.minor_version < 2u) {
-    fuse_reply_err(request, ENOSYS);
-    return;
-  }
+void Seek(fuse_req_t request, fuse_ino_t number, off_t offset, int whence, fuse_file_info* info) {
+  if (!HasSpaceCalls(request)) return (void)fuse_reply_err(request, ENOSYS);
   const Content content = whence == SEEK_DATA ? Content::kData : Content::kHole;
-  AnswerOnWorker(
-      request,
-      [content, offset, &open = Handles<OpenFile>::At(*info)](const Try& attempt) -> std::errc {
-        const auto found = open.file->Seek(static_cast<uint64_t>(offset), content);
-        if (!found) return found.error();
-        fuse_reply_lseek(attempt.request, static_cast<off_t>(*found));
-        return {};
-      });
+  AnswerOnWorker(request,
+                 [number, content, offset,
+                  &open = Handles<OpenFile>::At(*info)](const Try& attempt) -> std::errc {
+                   // Pages that were written through a mapping are no holes.
+                   attempt.file_system.Drop(number, true);
+                   const auto found = open.file->Seek(static_cast<uint64_t>(offset), content);
+                   if (!found) return found.error();
+                   fuse_reply_lseek(attempt.request, static_cast<off_t>(*found));
+                   return {};
+                 });
 }
 
 // The last close. The caller does not wait for it, and may remove the file next. Answered before

@@ -35,9 +35,10 @@ struct CreatedFile {
   std::unique_ptr<protocol::OpenState> state;
 };
 // kGuarded: file_exists if the name exists, by the verifier of EXCLUSIVE (RFC 1813 3.3.8) or
-// EXCLUSIVE4 (RFC 7530 16.16), then SETATTR of the mode; kGuardedWithAttributes by GUARDED with the
-// mode. kUnchecked: file_exists if the name is not a regular file's, or, in version 3, the file
-// found does not look new; version 4 opens what is there in the same OPEN.
+// EXCLUSIVE4 (RFC 7530 16.16), then SETATTR of the mode, or EXCLUSIVE4_1 with it;
+// kGuardedWithAttributes by GUARDED with the mode. kUnchecked: file_exists if the name is not a
+// regular file's, or, in version 3, the file found does not look new; version 4 opens what is there
+// in the same OPEN.
 std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock,
                                                      vfs::DentryRef& directory,
                                                      std::string_view name,

@@ -63,9 +63,10 @@ std::expected<rpc::ServerLocation, ConnectError> FindServer(const ServerAddress&
 }  // namespace
 
 std::expected<std::unique_ptr<Protocol>, ConnectError> Nfs3::ConnectNfs3(
-    const ServerAddress& server, const TransportOptions& options) {
+    const ServerAddress& server, const TransportOptions& options,
+    std::optional<Clock::time_point> given) {
   const milliseconds timeout{options.mount_timeout_ms};
-  const Clock::time_point deadline = Clock::now() + timeout;
+  const Clock::time_point deadline = given.value_or(Clock::now() + timeout);
   const auto found = FindServer(server, deadline);
   if (!found) return std::unexpected(found.error());
 

@@ -25,9 +25,11 @@ namespace nfswalk::protocol {
 class Nfs3 final : public Protocol {
  public:
   // Resolves the host, finds the ports, pings the NFS service and mounts the export, all within
-  // options.mount_timeout_ms. Errors: those of server_contact.h, mount3.h and failed_call.h.
+  // options.mount_timeout_ms, or by `deadline`. Errors: those of server_contact.h, mount3.h and
+  // failed_call.h.
   static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs3(
-      const ServerAddress& server, const TransportOptions& options);
+      const ServerAddress& server, const TransportOptions& options,
+      std::optional<CallDeadline::Clock::time_point> deadline = {});
   // Shuts down, sends UMNT (blocks for one second at most) and closes the connections.
   // Preconditions: no call is in progress.
   ~Nfs3() override;

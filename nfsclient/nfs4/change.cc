@@ -166,6 +166,10 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
     request.attributes.atime = request.attributes.mtime = std::nullopt;
     request.exclusive_verifier = NewExclusiveVerifier();
     CreateOpenReply created = open();
+    if (has_sessions && created.error == std::errc::invalid_argument) {
+      request.attributes = {};  // some that it does not set so
+      created = open();
+    }
     if (created.error == kOk) {
       if (!has_sessions) attributes_set = kTimesOfVerifier;
       CreateReply finished = FinishExclusive(std::move(created), attributes_set, directory, name,
@@ -197,8 +201,10 @@ CreateReply Nfs4::FinishExclusive(CreateReply created, uint64_t attributes_set,
   if (has(FATTR4_OWNER)) attributes.uid.reset();
   if (has(FATTR4_OWNER_GROUP)) attributes.gid.reset();
   if (has(FATTR4_SIZE)) attributes.size_bytes.reset();
-  if (has(FATTR4_TIME_ACCESS) && !attributes.atime) attributes.atime.emplace();
-  if (has(FATTR4_TIME_MODIFY) && !attributes.mtime) attributes.mtime.emplace();
+  const bool atime_is_set = has(FATTR4_TIME_ACCESS) || has(FATTR4_TIME_ACCESS_SET);
+  const bool mtime_is_set = has(FATTR4_TIME_MODIFY) || has(FATTR4_TIME_MODIFY_SET);
+  if (atime_is_set && !attributes.atime) attributes.atime.emplace();
+  if (mtime_is_set && !attributes.mtime) attributes.mtime.emplace();
   if (attributes.empty()) return created;
   const SetAttributesReply set = SetAttributesOf(*created.handle, attributes, credential);
   if (set.error == kOk) {

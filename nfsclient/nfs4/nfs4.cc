@@ -123,7 +123,7 @@ ReadLinkReply Nfs4::ReadLink(const FileHandle& link, const Credential& credentia
 
 OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                      bool read, bool write, const Credential& credential) {
-  if (!name.empty()) {
+  if (!name.empty() || !can_open_by_handle()) {
     if (const std::errc error = CheckName(name); error != kOk) return Failure<OpenReply>(error);
   }
   Budget budget = caller_->NewBudget();

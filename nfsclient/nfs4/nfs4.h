@@ -37,11 +37,13 @@ class Nfs4 final : public Protocol {
   static constexpr uint32_t kReadDirBytes = 256 * 1024;
 
   // Resolves the host, connects (default port 2049), pings the NFS service and looks up the export
-  // from the server's root, all within options.mount_timeout_ms, by the minor version that `server`
-  // names, else 4.0. Errors: those of server_contact.h and failed_call.h, the server's for the
-  // export's path, and protocol_not_supported or another one that refuses the minor version.
+  // from the server's root, all within options.mount_timeout_ms, or by `deadline`; by the minor
+  // version that `server` names, else 4.0. Errors: those of server_contact.h and failed_call.h, the
+  // server's for the export's path, and protocol_not_supported or another one that refuses the
+  // minor version.
   static std::expected<std::unique_ptr<Protocol>, ConnectError> ConnectNfs4(
-      const ServerAddress& server, const TransportOptions& options);
+      const ServerAddress& server, const TransportOptions& options,
+      std::optional<CallDeadline::Clock::time_point> deadline = {});
   // Shuts down. Preconditions: no call is in progress.
   ~Nfs4() override;
 
@@ -84,6 +86,9 @@ class Nfs4 final : public Protocol {
   CommitInFlight StartCommit(const FileHandle& file, const Credential& credential) override;
   SeekReply Seek(const FileHandle& file, uint64_t offset_bytes, Content content,
                  const OpenState* state, const Credential& credential) override;
+  bool can_allocate() const override {
+    return has_operations_of_4_2() && !allocate_is_missing_.load();
+  }
   SetAttributesInFlight StartAllocate(const FileHandle& file, const Allocation& allocation,
                                       const OpenState* state,
                                       const Credential& credential) override;
@@ -187,7 +192,8 @@ class Nfs4 final : public Protocol {
   OperationsLimit operations_limit_;
   // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
   std::atomic<bool> owners_as_names_{false};
-  // Set once the server did not know them (NFS4ERR_OP_ILLEGAL), SEEK also NFS4ERR_NOTSUPP.
+  // Set once the server did not know them (NFS4ERR_OP_ILLEGAL). NFS4ERR_NOTSUPP is of a file
+  // system.
   std::atomic<bool> seek_is_missing_{false};
   std::atomic<bool> allocate_is_missing_{false};
 };

@@ -29,7 +29,12 @@ class SeekPiece {
   const rpc::Request& request() const { return request_; }
   void Decode(CompoundReader& reader, SeekReply& reply) const {
     if (!reader.Next(OP_PUTFH) || !TakeSeek(reader, reply)) reply.error = reader.error();
-    if (reply.error == std::errc::operation_not_supported) is_missing_.store(true);
+    if (reader.status() == NFS4ERR_OP_ILLEGAL) is_missing_.store(true);
+    // A file that is open to write only may not be read, which lseek(2) does not ask for.
+    constexpr int kUnionNotSupported = 10090;  // NFS4ERR_UNION_NOTSUPP (RFC 7862 11.1)
+    if (reader.status() == NFS4ERR_OPENMODE || reader.status() == kUnionNotSupported) {
+      reply.error = std::errc::operation_not_supported;
+    }
     // There is none behind it.
     if (reply.error == kOk && reply.is_end && content_ == Content::kData) {
       reply.error = std::errc::no_such_device_or_address;
@@ -63,7 +68,6 @@ class AllocatePiece {
       return;
     }
     reply.error = reader.error();
-    // Another file system of the server may have what this one has not (NFS4ERR_NOTSUPP).
     if (reader.status() == NFS4ERR_OP_ILLEGAL) is_missing_.store(true);
   }
 
@@ -92,7 +96,7 @@ SeekReply Nfs4::Seek(const FileHandle& file, uint64_t offset_bytes, Content cont
 
 SetAttributesInFlight Nfs4::StartAllocate(const FileHandle& file, const Allocation& allocation,
                                           const OpenState* state, const Credential& credential) {
-  if (!has_operations_of_4_2() || allocate_is_missing_.load()) {
+  if (!can_allocate()) {
     return Protocol::StartAllocate(file, allocation, state, credential);
   }
   return rpc::StartOperation<AllocateOperation, SetAttributesReply>(

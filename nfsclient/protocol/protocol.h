@@ -359,6 +359,8 @@ class Protocol {
                          const OpenState* /*state*/, const Credential&) {
     return {std::errc::operation_not_supported};
   }
+  // Whether the server may know StartAllocate().
+  virtual bool can_allocate() const { return false; }
   // As StartWrite(). Errors: operation_not_supported.
   virtual SetAttributesInFlight StartAllocate(const FileHandle& /*file*/, const Allocation&,
                                               const OpenState* /*state*/, const Credential&) {

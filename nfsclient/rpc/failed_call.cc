@@ -5,9 +5,7 @@
 namespace nfswalk::rpc {
 namespace {
 
-std::string TextOf(const Call& call, Outcome outcome) {
-  if (outcome != Outcome::kRejected)
-    return "it closed the connection, or sends something else than RPC";
+std::string TextOf(const Call& call) {
   switch (call.reject_reason()) {
     case RejectReason::kProgramUnavailable:
       return "program not available";
@@ -18,7 +16,6 @@ std::string TextOf(const Call& call, Outcome outcome) {
     case RejectReason::kGarbageArguments:
       return "it cannot decode the arguments";
     case RejectReason::kSystemError:
-      return "system error";
     case RejectReason::kNone:
     case RejectReason::kDenied:
     case RejectReason::kMalformedReply:
@@ -46,8 +43,15 @@ protocol::ConnectError ExplainFailedCall(const Call& call, Outcome outcome,
   }
   if (outcome == Outcome::kCanceled) return {std::errc::operation_canceled, what + "canceled"};
   if (outcome == Outcome::kNoMemory) return {std::errc::not_enough_memory, what + "out of memory"};
+  if (outcome == Outcome::kLost) {
+    return {std::errc::connection_reset,
+            what + "it closed the connection, or sends something else than RPC; check the port"};
+  }
+  if (call.reject_reason() == RejectReason::kSystemError) {
+    return {std::errc::io_error, what + "system error of the server"};
+  }
   return {std::errc::protocol_not_supported,
-          what + "does not speak it (" + TextOf(call, outcome) + "); check the port"};
+          what + "does not speak it (" + TextOf(call) + "); check the port"};
 }
 
 }  // namespace nfswalk::rpc

@@ -124,8 +124,10 @@ std::optional<SendResult> Retry::ResumeAttempts(Connection& connection, Call& ca
       case Outcome::kReplied:
         NoteResponds(true);
         if (call.is_executing()) {
-          const std::errc paused = PauseForJukebox(budget);
-          if (paused != std::errc{}) return SendResult{paused};
+          const auto paused =
+              call.outlives_wait ? ResumePause(budget) : std::optional(PauseForJukebox(budget));
+          if (!paused) return std::nullopt;
+          if (*paused != std::errc{}) return SendResult{*paused};
           continue;
         }
         return SendResult{{}, repeated && !call.was_executed_once()};

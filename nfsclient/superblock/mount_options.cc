@@ -39,6 +39,7 @@ struct Parsed {
   std::string_view lock_option = {};  // that said so
   std::optional<uint32_t> minor_of_version = {};  // as in version=4.1
   std::optional<uint32_t> minor = {};             // minorversion
+  bool names_mount = false;                       // an option of the MOUNT protocol
 };
 
 struct NumberOption {
@@ -166,6 +167,10 @@ Status FitMinorVersion(Parsed& parsed) {
         *parsed.minor, server.version == 3 ? "3" : fmt::format("4.{}", *parsed.minor_of_version),
         *parsed.minor));
   }
+  // mount.nfs(8) has it so.
+  const bool is_of_3 = server.version == protocol::ServerAddress::kLatest && !parsed.minor &&
+                       parsed.lock != true && parsed.names_mount;
+  if (is_of_3) server.version = 3;
   if (server.version == 3) return {};
   if (parsed.minor) server.version = 4;
   server.minor_version = parsed.minor ? parsed.minor : parsed.minor_of_version;
@@ -258,6 +263,7 @@ Status ApplyOption(Parsed& parsed, std::string_view option) {
     flag.set(parsed);
     return {};
   }
+  parsed.names_mount |= name.starts_with("mount");
   for (const NumberOption& number : kNumbers) {
     if (number.name != name) continue;
     uint64_t parsed_value = 0;

@@ -343,6 +343,19 @@ TEST_P(MountDataTest, SpaceIsAllocatedAndHolesArePunched) {
   EXPECT_EQ(ErrorOf(fallocate(file.fd, 0, 0, 0)), EINVAL);
 }
 
+// Of version 4.2. A page that was written through a mapping is data before it is written back.
+TEST_P(MountDataTest, AMappedPageIsNoHole) {
+  if (!HasSpaceCalls()) GTEST_SKIP() << "no operation of this version";
+  constexpr size_t kBlock = 4096;
+  const Descriptor file = Open("f"), other = Open("f", O_RDONLY);
+  ASSERT_EQ(ftruncate(file.fd, 8 * kBlock), 0);
+  void* const mapped = mmap(nullptr, 8 * kBlock, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  static_cast<char*>(mapped)[5 * kBlock] = 'x';
+  EXPECT_EQ(lseek(other.fd, 0, SEEK_DATA), static_cast<off_t>(5 * kBlock));
+  munmap(mapped, 8 * kBlock);
+}
+
 // By cp(1) and tar(1), which look for all of that.
 TEST_P(MountDataTest, ProgramsCopyTrees) {
   Shell(

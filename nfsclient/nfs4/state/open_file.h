@@ -81,7 +81,7 @@ struct OpenFile : std::enable_shared_from_this<OpenFile> {
   std::atomic<size_t> lost_lock_owners{0};
 
   mutable std::mutex naming;
-  std::unique_ptr<FileNames> names;  // guarded by naming; null: closed
+  std::unique_ptr<FileNames> names;  // guarded by naming; null: closed, or opened by handle
 
   mutable std::mutex mutex;
   State state;  // guarded by mutex

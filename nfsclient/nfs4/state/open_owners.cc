@@ -149,9 +149,12 @@ OpenOwners::OpenedReply OpenOwners::SendOpenForHandle(OpenOwner& owner, const Fi
                                                       const OpenArguments& arguments,
                                                       bool owners_as_names, Budget& budget) {
   OpenArguments sent = arguments;
+  uint64_t attributes_set = 0;  // by the one that made the file
   for (int restarts = 0;; ++restarts) {
     const uint32_t sequence = owner.sequence;
     OpenedReply opened = SendOpen(owner, at, sent, owners_as_names, budget);
+    attributes_set |= opened.grant.attributes_set;
+    opened.grant.attributes_set = attributes_set;
     if (!opened.granted || opened.handle) return opened;
     owner.sequence = sequence;
     // A server that has forgotten the number is not to make the file twice.

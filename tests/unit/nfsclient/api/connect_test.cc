@@ -87,8 +87,8 @@ TEST_F(ConnectTest, AMountKnowsWhatWasAgreedOn) {
 // Servers of before RFC 5661 have various words for an operation they do not know.
 TEST_F(ConnectTest, AServerWithoutSessionsIsAskedWithoutThem) {
   server_.Offer({0, 1, 2});
-  for (const int status : {NFS4ERR_MINOR_VERS_MISMATCH, NFS4ERR_OP_ILLEGAL, NFS4ERR_NOTSUPP,
-                           NFS4ERR_INVAL, NFS4ERR_BADZDR, NFS4ERR_IO}) {
+  for (const int status :
+       {NFS4ERR_MINOR_VERS_MISMATCH, NFS4ERR_OP_ILLEGAL, NFS4ERR_NOTSUPP, NFS4ERR_INVAL}) {
     for (const int operation : {protocol::kOpExchangeId, protocol::kOpCreateSession}) {
       server_.Inject(operation, {.status = status}, 2);
       EXPECT_EQ(Agreed(At(server_.port(), 4)), "4.0") << operation << ' ' << status;
@@ -106,6 +106,20 @@ TEST_F(ConnectTest, AServerThatIsNotReadyIsNotAskedForLess) {
       Connect(At(server_.port(), ServerAddress::kLatest), {.mount_timeout_ms = 50});
   EXPECT_EQ(Agreed(refused), std::make_error_code(std::errc::timed_out).message());
   EXPECT_EQ(server_.calls(OP_LOOKUP), 0);
+  server_.ClearFaults();
+  server_.Inject(protocol::kOpExchangeId, {.status = NFS4ERR_IO}, kForEver);
+  EXPECT_EQ(Agreed(At(server_.port(), ServerAddress::kLatest)), "Input/output error");
+}
+
+TEST_F(ConnectTest, AConnectionThatIsCutSaysNothingOfVersions) {
+  FakeServer cut([](const FakeCall&) { return protocol::kHangUp; });
+  EXPECT_EQ(Agreed(At(cut.port(), ServerAddress::kLatest)), "Connection reset by peer");
+}
+
+TEST_F(ConnectTest, TheErrorIsTheFirstThatSaysMoreThanThatAVersionIsMissing) {
+  server_.Offer({1, 2});
+  server_.WithSessions([](protocol::FakeSessions& sessions) { sessions.slots_max = 0; });
+  EXPECT_EQ(Agreed(At(server_.port(), 4)), "Protocol error");
 }
 
 TEST(ConnectToVersion3, IsTheLastThatIsTried) {
@@ -132,7 +146,7 @@ TEST(ConnectToVersion3, IsTriedWhereVersion4DoesNotShowTheExport) {
     int status;
     bool tries;
   } rows[] = {{NFS4ERR_NOENT, true},    {NFS4ERR_ACCESS, true},     {NFS4ERR_PERM, true},
-              {NFS4ERR_WRONGSEC, true}, {NFS4ERR_OP_ILLEGAL, true}, {NFS4ERR_IO, true},
+              {NFS4ERR_WRONGSEC, true}, {NFS4ERR_OP_ILLEGAL, true}, {NFS4ERR_IO, false},
               {NFS4ERR_NOTDIR, false},  {NFS4ERR_STALE, false},     {NFS4ERR_NAMETOOLONG, false}};
   for (const auto& row : rows) {
     int mounts = 0;

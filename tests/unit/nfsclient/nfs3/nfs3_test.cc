@@ -161,9 +161,13 @@ TEST(Nfs3Connect, AnUnknownHostIsNamed) {
 }
 
 TEST(Nfs3Connect, AServerThatIsNotNfsIsReported) {
-  for (const FakeAnswer& answer : {kHttpAnswer, kHangUp, kProgramUnavailable}) {
+  const std::pair<FakeAnswer, std::errc> rows[] = {
+      {kHttpAnswer, std::errc::connection_reset},
+      {kHangUp, std::errc::connection_reset},
+      {kProgramUnavailable, std::errc::protocol_not_supported}};
+  for (const auto& [answer, error] : rows) {
     FakeServer other([&](const FakeCall&) { return answer; });
-    ExpectFailure(Connect3(other.port(), other.port()), std::errc::protocol_not_supported, "");
+    ExpectFailure(Connect3(other.port(), other.port()), error, "check the port");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "nfsclient/client.h"
 #include "nfsclient/nfs4/nfs4.h"
 #include "nfsclient/nfs4/operation_names.h"
 #include "tests/fixtures/fake_nfs4.h"
@@ -145,6 +146,19 @@ TEST_F(SessionOpensTest, AnExclusiveOneSetsWhatTheServerHasNotSet) {
   EXPECT_EQ(CreateExclusively("new").error, std::errc::file_exists);
 }
 
+// Its verifier would stay in the times of the file.
+TEST_F(SessionOpensTest, AnExclusiveOneWhoseHandleComesLateHasItsTimesSet) {
+  server_.Inject(OP_GETFH, {.status = NFS4ERR_DELAY});
+  EXPECT_EQ(CreateExclusively("new").error, kOk);
+  EXPECT_EQ(server_.calls(OP_SETATTR), 1);
+}
+
+TEST_F(SessionOpensTest, AnExclusiveOneIsMadeWithoutAttributesThatTheServerRefuses) {
+  server_.Inject(OP_OPEN, {.status = NFS4ERR_INVAL});
+  EXPECT_EQ(CreateExclusively("new").error, kOk);
+  EXPECT_EQ(server_.Find("new")->mode & 07777, 0604u);
+}
+
 // The verifier proves that it is this client's.
 TEST_F(SessionOpensTest, AnExclusiveOneIsMadeOnceOverTheEndOfTheSession) {
   server_.Inject(OP_OPEN, {.kind = Kind::kLoseReply});
@@ -159,6 +173,45 @@ TEST_F(SessionOpensTest, AnExclusiveOneThatTheServerDoesNotHaveIsGuarded) {
   EXPECT_EQ(server_.Find("new")->mode & 07777, 0604u);
   EXPECT_EQ(server_.calls(OP_SETATTR), 0);
   EXPECT_TRUE(nfs_->can_open_by_handle());
+}
+
+// By the caches: a node is the file, a path is the name.
+class SessionNodesTest : public SessionOpensTest {
+ protected:
+  SessionNodesTest() {
+    MountOptions options;
+    options.acregmin_s = options.acregmax_s = options.acdirmin_s = options.acdirmax_s = 600;
+    client_ = std::move(*Client::MountOver(std::move(nfs_), options));
+    node_ = std::move(*client_->Resolve("f", kRoot));
+  }
+  static std::string ReadAll(const Result<std::unique_ptr<File>>& file) {
+    if (!file) return std::make_error_code(file.error()).message();
+    std::array<std::byte, 16> into;
+    const auto count = (*file)->PRead(into, 0);
+    return {reinterpret_cast<const char*>(into.data()), count.value_or(0)};
+  }
+
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Node> node_;
+};
+
+TEST_F(SessionNodesTest, ANodeIsTheFileWhateverHasItsName) {
+  Rename("f", "g");
+  PutOther();
+  EXPECT_EQ(ReadAll(node_->Open("", kMayRead, kRoot)), "mine");
+  EXPECT_EQ(node_->Open("", kMayRead, kRoot, {.as_named = true}).error(), kStale);
+  EXPECT_EQ(ReadAll(client_->Open("f", kMayRead, kRoot)), "other");
+}
+
+TEST_F(SessionNodesTest, AFileThatIsGoneIsStaleForGoodAndItsNameIsAskedFor) {
+  server_.Erase("f");
+  PutOther();
+  EXPECT_EQ(node_->Open("", kMayRead, kRoot).error(), kStale);
+  EXPECT_TRUE(node_->is_stale());
+  EXPECT_EQ(ReadAll(client_->Open("f", kMayRead, kRoot)), "other");
+  const int opens = server_.calls(OP_OPEN);
+  EXPECT_EQ(node_->Open("", kMayRead, kRoot).error(), kStale);
+  EXPECT_LE(server_.calls(OP_OPEN), opens + 2);
 }
 
 }  // namespace

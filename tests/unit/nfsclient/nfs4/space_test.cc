@@ -105,11 +105,13 @@ TEST_F(SpaceTest, AHoleWhoseReplyIsLostIsPunchedOnce) {
 }
 
 TEST_F(SpaceTest, AnOperationThatTheServerDoesNotKnowIsAskedForOnce) {
-  server_.Inject(kOpSeek, {.status = NFS4ERR_NOTSUPP});
+  // Of this file, or its file system.
+  for (const int status : {NFS4ERR_NOTSUPP, NFS4ERR_OPENMODE, NFS4ERR_OP_ILLEGAL}) {
+    server_.Inject(kOpSeek, {.status = status});
+    EXPECT_EQ(Seek(0, Content::kData).error, kNotSupported) << status;
+  }
   EXPECT_EQ(Seek(0, Content::kData).error, kNotSupported);
-  EXPECT_EQ(Seek(0, Content::kData).error, kNotSupported);
-  EXPECT_EQ(server_.calls(kOpSeek), 1);
-  // Of this file system, maybe not of another.
+  EXPECT_EQ(server_.calls(kOpSeek), 3);
   server_.Inject(kOpAllocate, {.status = NFS4ERR_NOTSUPP});
   EXPECT_EQ(Allocate({.offset_bytes = 0, .size_bytes = 1}).error, kNotSupported);
   server_.Inject(kOpAllocate, {.status = NFS4ERR_OP_ILLEGAL});

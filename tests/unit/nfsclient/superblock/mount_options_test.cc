@@ -151,7 +151,7 @@ TEST(MountUrl, SlashesOfTheExportCountOnceAndNotAtTheEnd) {
 
 TEST(MountUrl, OptionsThatRestateTheDefaultAreAccepted) {
   const MountOptions options = WithOptions(
-      "sec=sys&proto=tcp&tcp&mountproto=tcp&mountvers=3&intr&nointr&bg&"
+      "sec=sys&proto=tcp&tcp&intr&nointr&bg&"
       "fg&retry=5&noacl&resvport&noresvport&namlen=255&sec=krb5:sys&softerr&hard");
   EXPECT_EQ(options.server.version, ServerAddress::kLatest);
   EXPECT_TRUE(options.transport.hard);
@@ -260,6 +260,15 @@ TEST(MountUrl, AFlagWithAValueIsRefused) {
   for (const char* name : {"hard", "soft", "ac", "noac", "cto", "nocto", "compound", "nocompound",
                            "rdirplus", "nordirplus", "strict", "lock", "nolock"}) {
     EXPECT_THAT(RefusalOf(std::string(name) + "=1"), HasSubstr("takes no value"));
+  }
+}
+
+TEST(MountUrl, OptionsOfMountMeanVersion3) {
+  for (const std::string option : {"mountport=20048", "mountproto=tcp", "mountvers=3"}) {
+    EXPECT_EQ(WithOptions(option).server.version, 3) << option;
+    EXPECT_EQ(WithOptions(option + "&version=4").server.version, 4) << option;
+    EXPECT_EQ(WithOptions("minorversion=1&" + option).server.version, 4) << option;
+    EXPECT_EQ(WithOptions("lock&" + option).server.version, 4) << option;
   }
 }
 
