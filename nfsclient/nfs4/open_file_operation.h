@@ -12,6 +12,7 @@
 #include "nfsclient/nfs4/compound.h"
 #include "nfsclient/nfs4/owner_names.h"
 #include "nfsclient/nfs4/state/open_files.h"
+#include "nfsclient/nfs4/state/state_error.h"
 #include "nfsclient/protocol/file_handle.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/rpc/caller.h"
@@ -56,7 +57,9 @@ class OpenFileOperation {
     piece_->Decode(reader, reply);
     status_ = reader.status();
   }
-  bool CanRecover() const { return state_ != nullptr && status_ != 0; }
+  bool CanRecover() const {
+    return state_ != nullptr && StateErrorOf(status_) != StateError::kNone;
+  }
   std::errc Recover(rpc::Caller::Budget& budget) {
     return open_files_.Recover(state_, used_, status_, budget);
   }
