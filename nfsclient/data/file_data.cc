@@ -143,7 +143,8 @@ std::errc FileData::Allocate(const protocol::Allocation& allocation) try {
 
 auto FileData::Seek(uint64_t offset_bytes, protocol::Content content) -> Result<uint64_t> {
   constexpr std::errc kBehindEnd = std::errc::no_such_device_or_address;
-  std::errc error = FlushWrites(superblock, *inode);
+  // A server that has restarted has holes where it has lost what was not committed.
+  std::errc error = FlushWrites(superblock, *inode, Until::kCommitted);
   if (error != kOk) return std::unexpected(error);
   const sunrpc_auth::Credential& who = credential->key();
   const auto reply =
