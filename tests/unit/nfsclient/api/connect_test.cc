@@ -112,7 +112,10 @@ TEST_F(ConnectTest, AServerThatIsNotReadyIsNotAskedForLess) {
 }
 
 TEST_F(ConnectTest, AConnectionThatIsCutSaysNothingOfVersions) {
-  FakeServer cut([](const FakeCall&) { return protocol::kHangUp; });
+  FakeServer cut([](const FakeCall& call) {
+    if (call.version == 4) return protocol::kHangUp;
+    return call.procedure == 0 ? FakeAnswer{} : protocol::MountReply("root");
+  });
   EXPECT_EQ(Agreed(At(cut.port(), ServerAddress::kLatest)), "Connection reset by peer");
 }
 
