@@ -1,6 +1,5 @@
 #include "nfsclient/api/connect.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>

@@ -152,8 +152,8 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   }
   const bool by_name = superblock.protocol->opens_by_name();
   // The root of an export may be a file, which has no name.
-  if (by_name && !superblock.protocol->can_open_by_handle() &&
-      walk.position().get() == superblock.root.get()) {
+  if (by_name && walk.position().get() == superblock.root.get() &&
+      !superblock.protocol->can_open_by_handle()) {
     return std::unexpected(std::errc::operation_not_supported);
   }
   const Credential& key = walk.credential()->key();

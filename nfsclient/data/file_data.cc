@@ -142,7 +142,6 @@ std::errc FileData::Allocate(const protocol::Allocation& allocation) try {
 }
 
 auto FileData::Seek(uint64_t offset_bytes, protocol::Content content) -> Result<uint64_t> {
-  constexpr std::errc kBehindEnd = std::errc::no_such_device_or_address;
   // A server that has restarted has holes where it has lost what was not committed.
   std::errc error = FlushWrites(superblock, *inode, Until::kCommitted);
   if (error != kOk) return std::unexpected(error);
@@ -161,7 +160,9 @@ auto FileData::Seek(uint64_t offset_bytes, protocol::Content content) -> Result<
   if (error != kOk) return std::unexpected(error);
   Attributes now;
   nfs::CopyAttributes(*inode, now);
-  if (offset_bytes >= now.size_bytes) return std::unexpected(kBehindEnd);
+  if (offset_bytes >= now.size_bytes) {
+    return std::unexpected(std::errc::no_such_device_or_address);
+  }
   return content == protocol::Content::kData ? offset_bytes : now.size_bytes;
 }
 

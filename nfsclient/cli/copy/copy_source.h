@@ -31,14 +31,13 @@ struct SourceFile {
   std::function<Result<uint64_t>(uint64_t offset_bytes, Content content)> seek;
 };
 
-// Copies the data of a file in pieces that fit `room`. `skip(bytes)`: there is a hole;
-// `write(data)`. Both return errors, which end the copy. Returns the size, or the source's error in
-// `failed`.
 struct CopiedData {
   std::errc failed{};   // of the source
   std::errc refused{};  // of `skip`, `write`
   uint64_t size_bytes = 0;
 };
+// Copies the data of a file in pieces that fit `room`. `skip(bytes)`: there is a hole;
+// `write(data)`. Both return errors, which end the copy.
 CopiedData CopyData(const SourceFile& source, std::span<std::byte> room,
                     const std::function<std::errc(uint64_t bytes)>& skip,
                     const std::function<std::errc(std::span<const std::byte>)>& write);

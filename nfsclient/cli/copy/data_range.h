@@ -17,8 +17,9 @@ struct DataRange {
 };
 
 // Returns the first data from an offset on, as far as the next hole; behind the last data the end
-// that the file had. A file that takes no less space than its size has no holes, and one whose
-// holes cannot be asked for is all data. `seek(offset_bytes, content)`: as File::Seek().
+// that the file had, if it is as long still: one that was cut since is read to its end. A file that
+// takes no less space than its size has no holes, and one whose holes cannot be asked for is all
+// data. `seek(offset_bytes, content)`: as File::Seek().
 template <class Seek>
 DataRange NextData(const Attributes& attributes, uint64_t offset_bytes, Seek seek) {
   const uint64_t size = attributes.size_bytes;
@@ -27,7 +28,8 @@ DataRange NextData(const Attributes& attributes, uint64_t offset_bytes, Seek see
   }
   const Result<uint64_t> data = seek(offset_bytes, Content::kData);
   if (!data && data.error() == std::errc::no_such_device_or_address) {
-    return {size, DataRange::kOpenEnd};
+    const bool is_as_long = seek(size - 1, Content::kHole).has_value();
+    return {is_as_long ? size : offset_bytes, DataRange::kOpenEnd};
   }
   if (!data) return {offset_bytes, DataRange::kOpenEnd};
   const Result<uint64_t> hole = seek(*data, Content::kHole);
