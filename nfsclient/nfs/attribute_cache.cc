@@ -97,10 +97,18 @@ void RemoveValidityBits(Inode& inode, uint8_t bits) {
       std::memory_order_release);  // pairs with AttributesFresh(), ReadLinkRcu()
 }
 
-// Makes the next use of the attributes send a GETATTR.
+// Orders replies: those to requests sent before this call are older than the inode's state
+// (ATTR-9).
+uint64_t Barrier(Superblock& superblock) {
+  return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Makes the next use of the attributes send a GETATTR. A reply that is in flight may have been made
+// before what has shown the attributes to be wrong, and does not make them valid again (ATTR-9).
 void InvalidateLocked(Superblock& superblock, Inode& inode) {
   DirectoryChange change(superblock, inode);
   AddValidityBits(inode, icache::kInvalidChange);
+  inode.attribute_generation = Barrier(superblock);
 }
 
 void RestartLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
@@ -116,12 +124,6 @@ void GrowLifetime(const Superblock& superblock, Inode& inode, uint64_t now_ns) {
   const auto grown_s = std::min<uint64_t>(2 * lifetime_s, LifetimeMax_s(superblock, inode));
   inode.lifetime_s.store(static_cast<uint32_t>(grown_s), std::memory_order_relaxed);
   inode.lifetime_since_ms = now_ms;
-}
-
-// Orders replies: those to requests sent before this call are older than the inode's state
-// (ATTR-9).
-uint64_t Barrier(Superblock& superblock) {
-  return superblock.attribute_generation.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Returns a change id that no directory of the mount has had; greater than all before. A verifier
@@ -203,7 +205,6 @@ bool IsForgotten(const Inode& inode) {
 
 void ExpireLocked(Superblock& superblock, Inode& inode) {
   InvalidateLocked(superblock, inode);
-  inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
   inode.lifetime_s.store(LifetimeMin_s(superblock, inode), std::memory_order_relaxed);
 }
 
@@ -353,7 +354,6 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
   }
   if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
     InvalidateLocked(superblock, inode);
-    inode.attribute_generation = stamp.generation;
     return change_id;
   }
   if (OwnershipChanged(known, *wcc.after)) InvalidateRights(superblock, inode);
@@ -382,10 +382,9 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
     if (OwnershipChanged(known, *latest)) InvalidateRights(superblock, inode);
     StoreAttributes(superblock, inode, *latest, std::max(latest->size_bytes, own_end_bytes), since,
                     true);
+  } else if (!overtaken || !latest || ContentChanged(known, *latest)) {
+    InvalidateLocked(superblock, inode);
   } else {
-    if (!overtaken || !latest || ContentChanged(known, *latest)) {
-      InvalidateLocked(superblock, inode);
-    }
     inode.attribute_generation = since.generation;
   }
   const uint8_t validity = inode.cache_validity.load(std::memory_order_relaxed);
@@ -485,7 +484,6 @@ void MarkStale(Superblock& superblock, Inode& inode) {
   notice.Set(InvalidReason::kStale);
   if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
   ForgetLocked(superblock, inode);
-  inode.attribute_generation = Barrier(superblock);  // rejects replies that are in flight
 }
 
 std::errc RevalidateInode(Superblock& superblock, Inode& inode,

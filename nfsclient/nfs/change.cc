@@ -24,9 +24,6 @@ using ForChange = vfs::InodeLocks::ForChange;
 
 namespace {
 
-// Never the change id of a directory: the verifier of a name that must be looked up.
-constexpr uint64_t kNoChangeId = 0;
-
 bool TooLong(const Superblock& superblock, std::string_view name) {
   return name.size() > vfs::kNameMax || name.size() > superblock.limits.name_bytes_max;
 }

@@ -17,7 +17,8 @@ using vfs::Name;
 namespace {
 
 // Installs the LOOKUP's result. Replaces a dentry that a listing or a whole-path lookup installed
-// meanwhile from an older reply: the caller gets the result of its own request.
+// meanwhile: the caller gets the result of its own request, which is not valid for the next one if
+// the other was (NAME-12).
 std::expected<DentryRef, std::errc> SpliceAnswer(Superblock& superblock, DentryRef& directory,
                                                  const Name& name, const InodeRef& inode,
                                                  uint64_t change_id) {
@@ -25,6 +26,7 @@ std::expected<DentryRef, std::errc> SpliceAnswer(Superblock& superblock, DentryR
     InodeRef told = inode ? icache::Hold(*inode) : InodeRef();
     auto child = SpliceChild(superblock, directory, name, std::move(told), change_id);
     if (!child || child->inode() == inode.get()) return child;
+    if (VerifierMatches(**child, *directory.inode())) change_id = kNoChangeId;
     superblock.dentries.Drop(**child);
   }
 }

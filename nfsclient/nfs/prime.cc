@@ -21,6 +21,7 @@ DentryRef PrimeName(Superblock& superblock, DentryRef& directory, const vfs::Nam
       StoreVerifier(*known, *directory.inode(), change_id);
       return known;
     }
+    if (VerifierMatches(*known, *directory.inode())) change_id = kNoChangeId;
     superblock.dentries.Drop(*known);
     superblock.invalidations.Post(InvalidReason::kName, *directory.inode(), name.view());
   }

@@ -75,6 +75,9 @@ std::expected<Verdict, std::errc> RevalidateRef(Superblock& superblock, vfs::Den
                                                 const sunrpc_auth::Credential& credential,
                                                 LookupIntent intent);
 
+// Never the change id of a directory: the verifier of a name that must be looked up.
+inline constexpr uint64_t kNoChangeId = 0;
+
 // True if the dentry was last valid at the directory's current change id.
 bool VerifierMatches(const vfs::Dentry& dentry, const icache::Inode& directory);
 

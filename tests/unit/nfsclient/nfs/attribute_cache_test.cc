@@ -180,6 +180,47 @@ TEST_F(AttributesFresh, AreAsOfTheirRequestToAnOpen) {
   EXPECT_TRUE(is_newer(false, false, get));
 }
 
+// ATTR-9. The listing's reply is older than one that has been taken in, and shows a change; a
+// LOOKUP that was sent in between was answered before the change.
+TEST_F(AttributesFresh, AreNotWhatAReplySaysThatWasSentBeforeAnOlderOneShowedAChange) {
+  Mount();
+  const icache::InodeRef directory = InodeOf("d");
+  protocol::Attributes before;
+  nfs::CopyAttributes(*directory, before);
+  protocol::Attributes after = before;
+  ++after.change;
+  const nfs::SendStamp listing = nfs::Stamp(superblock()), getattr = nfs::Stamp(superblock()),
+                       lookup = nfs::Stamp(superblock());
+  const auto take_in = [&](const protocol::Attributes& reply, nfs::SendStamp sent) {
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *directory, reply, sent), kOk);
+    return nfs::AttributesFresh(*directory, SteeredClock::Now());
+  };
+  EXPECT_TRUE(take_in(before, getattr));
+  EXPECT_FALSE(take_in(after, listing));
+  EXPECT_FALSE(take_in(before, lookup));
+  const uint64_t change_id = directory->change_id.load();
+  EXPECT_TRUE(take_in(after, nfs::Stamp(superblock())));
+  EXPECT_NE(directory->change_id.load(), change_id);
+}
+
+// ATTR-10.
+TEST_F(AttributesFresh, AreNotWhatRepliesSayThatWereSentBeforeTheInodeLeftMemory) {
+  Mount();
+  protocol::Attributes before;
+  nfs::CopyAttributes(*InodeOf("d/f"), before);
+  const nfs::SendStamp first = nfs::Stamp(superblock()), second = nfs::Stamp(superblock());
+  icache::Inode inode;
+  inode.fileid = before.fileid;
+  inode.type = before.type;
+  superblock().departed_inodes.Note(before.fileid, nfs::Stamp(superblock()).generation);
+  (void)nfs::InitializeAttributes(superblock(), inode, before, first);
+  EXPECT_FALSE(nfs::AttributesFresh(inode, SteeredClock::Now()));
+  EXPECT_EQ(nfs::UpdateAttributes(superblock(), inode, before, second), kOk);
+  EXPECT_FALSE(nfs::AttributesFresh(inode, SteeredClock::Now()));
+  EXPECT_EQ(nfs::UpdateAttributes(superblock(), inode, before, nfs::Stamp(superblock())), kOk);
+  EXPECT_TRUE(nfs::AttributesFresh(inode, SteeredClock::Now()));
+}
+
 // ACCESS-1.
 TEST_F(AttributesFresh, CallsWithoutAttributesSendNoGetattr) {
   Mount();

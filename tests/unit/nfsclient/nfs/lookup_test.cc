@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "nfsclient/nfs/prime.h"
 #include "nfsclient/vfs/name.h"
 #include "tests/exits/exits.h"
 
@@ -75,6 +76,32 @@ TEST_F(Lookup, NameFoundByAnotherThreadIsRevalidated) {
   });
   EXPECT_EQ(Child("d"), 0U);
   EXPECT_FALSE(other.joinable());
+}
+
+// NAME-12. The server need not send attributes of the directory, which would show the change.
+TEST_F(Lookup, RepliesThatContradictEachOtherAreNotKept) {
+  Mount();
+  const auto list = [this](std::string_view name) {
+    vfs::DentryRef root = superblock().root.Copy();
+    const std::string padded = std::string(name) + std::string(vfs::kNamePadding, '\0');
+    const protocol::LookupReply entry = server_->Lookup(root.inode()->handle(), name, me_);
+    (void)nfs::PrimeName(superblock(), root, vfs::ScanName(padded.data(), root.get()), entry.handle,
+                         *entry.attributes, nfs::Stamp(superblock()),
+                         root.inode()->change_id.load());
+  };
+  ASSERT_EQ(Child("d"), kD);
+  uint64_t replacement = Replace(kRoot, "d");
+  list("d");  // its reply comes after that of the LOOKUP
+  EXPECT_EQ(Rpcs([&] { EXPECT_EQ(Child("d"), replacement); }), 1U) << "the listing's is as unsure";
+
+  const uint64_t replaced = server_->Add(kRoot, "f", FileType::kRegular);
+  Notice("/");
+  OnceAt("lookup:after-rpc", [&] {
+    replacement = Replace(kRoot, "f");
+    list("f");  // its reply comes before that of the LOOKUP
+  });
+  EXPECT_EQ(Child("f"), replaced);
+  EXPECT_EQ(Child("f"), replacement);
 }
 
 // d_splice_alias().
