@@ -430,6 +430,12 @@ Compound& Compound::DestroyClientId(uint64_t client_id) {
   return *this;
 }
 
+Compound& Compound::TestStates(std::span<const StateId> states) {
+  Add(kOpTestStateId).U32(static_cast<uint32_t>(states.size()));
+  for (const StateId& state : states) AddState(state);
+  return *this;
+}
+
 Compound& Compound::FreeState(const StateId& state) {
   Add(kOpFreeStateId);
   AddState(state);

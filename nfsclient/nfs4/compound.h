@@ -90,6 +90,7 @@ class Compound {
   Compound& CompleteReclaim();
   Compound& DestroySession(const SessionId& session);
   Compound& DestroyClientId(uint64_t client_id);
+  Compound& TestStates(std::span<const StateId> states);
   Compound& FreeState(const StateId& state);
   // Counts as SEQUENCE, which it has alone if nothing is added.
   Compound& CountAsSequence();

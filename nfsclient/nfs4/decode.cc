@@ -369,6 +369,15 @@ bool TakeSeek(CompoundReader& reader, SeekReply& reply) {
   return true;
 }
 
+bool TakeTested(CompoundReader& reader, std::span<int> statuses) {
+  if (!reader.Next(kOpTestStateId)) return false;
+  const bool is_of_each = reader.body().U32() == statuses.size();
+  for (size_t i = 0; is_of_each && i < statuses.size(); ++i) {
+    statuses[i] = static_cast<int>(reader.body().U32());
+  }
+  return reader.TakeBody(is_of_each);
+}
+
 bool TakeConfirmed(CompoundReader& reader, StateId& state) {
   return TakeState(reader, OP_OPEN_CONFIRM, state);
 }

@@ -105,6 +105,8 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
 // SEEK, into all but the error.
 bool TakeSeek(CompoundReader& reader, SeekReply& reply);
 // OPEN_CONFIRM; CLOSE.
+// An nfsstat4 for each state id of TestStates(); false for more or fewer.
+bool TakeTested(CompoundReader& reader, std::span<int> statuses);
 bool TakeConfirmed(CompoundReader& reader, StateId& state);
 bool TakeClosed(CompoundReader& reader);
 bool TakeLocked(CompoundReader& reader, StateId& state);

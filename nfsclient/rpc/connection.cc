@@ -167,8 +167,8 @@ bool Connection::TakeSlot(Call& call) {
   return true;
 }
 
-// Takes what the reply says of the slot.
-void Connection::TakeSequence(Call& call) {
+// Takes what the reply says of the slot. Returns false if it is the reply to another call.
+bool Connection::TakeSequence(Call& call) {
   const SessionSlots::Taken taken = *call.slot_;
   const bool was_resent = call.slot_was_resent_;
   XdrReader reply(call.reply_.bytes());
@@ -181,7 +181,9 @@ void Connection::TakeSequence(Call& call) {
   }
   call.is_executing_ = was_resent && call.request_.is_cached && slots_.Has(taken) && result &&
                        result->status == SequenceResult::kDelay;
-  if (call.is_executing_) return;  // keeps its slot
+  if (call.is_executing_) return true;  // keeps its slot
+  const bool is_own = !result || slots_.IsOf(taken, *result);
+  if (!is_own) result.reset();
   call.slot_.reset();
   call.slot_was_sent_ = call.slot_was_resent_ = false;
   if (is_rejected) {
@@ -195,6 +197,7 @@ void Connection::TakeSequence(Call& call) {
       result && (result->status == kRetryUncachedRep || result->status == kSeqFalseRetry);
   call.outlived_session_ |= is_unknown || (was_resent && !is_ok) || !slots_.Has(taken);
   EndWithSession();
+  return is_own;
 }
 
 // Ends the queued calls that do not wait for a session.
@@ -359,7 +362,10 @@ void Connection::Complete(Call& call, Outcome outcome) {
     placed_ = nullptr;
     reader_.StopPlacing();
   }
-  if (outcome == Outcome::kReplied && call.slot_) TakeSequence(call);
+  if (outcome == Outcome::kReplied && call.slot_ && !TakeSequence(call)) {
+    call.reject_reason_ = RejectReason::kMalformedReply;
+    outcome = Outcome::kRejected;
+  }
   if (outcome == Outcome::kReplied) {
     replies_.Add(call.request_.counts_as, last_received_ - call.sent_at_);
   }

@@ -183,7 +183,7 @@ class Connection {
   bool NeedsSlot(const Call& call) const;
   void Queue(Call& call);
   bool TakeSlot(Call& call);
-  void TakeSequence(Call& call);
+  bool TakeSequence(Call& call);
   void EndWithSession();
   void TimeOut(Call& call);
   void Complete(Call& call, Outcome outcome);

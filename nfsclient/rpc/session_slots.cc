@@ -46,7 +46,10 @@ std::optional<SequenceResult> ReadSequence(XdrReader& results) {
   if (results.U32() != kOpSequence) return std::nullopt;
   SequenceResult result{.status = results.U32()};
   if (result.status == kOk) {
-    results.Skip(kSequenceResultBytes - 3 * sizeof(uint32_t));  // session id, sequence, slot
+    const std::string_view session = results.Opaque(result.session.size());
+    std::copy(session.begin(), session.end(), result.session.begin());
+    result.sequence = results.U32();
+    result.slot = results.U32();
     result.highest_slot = results.U32();
     result.target_highest_slot = results.U32();
     result.status_flags = results.U32();
@@ -105,6 +108,16 @@ void SessionSlots::Encode(const Taken& taken, bool is_cached, std::span<std::byt
   Put(at, is_cached ? 1 : 0);
 }
 
+bool SessionSlots::IsOf(size_t index, uint32_t sequence, const SequenceResult& result) const {
+  if (result.status != kOk) return true;
+  return result.session == session_->id && result.slot == IdOf(index) &&
+         result.sequence == sequence;
+}
+
+bool SessionSlots::IsOf(const Taken& taken, const SequenceResult& result) const {
+  return !Has(taken) || IsOf(taken.index, taken.sequence, result);
+}
+
 void SessionSlots::Answer(const Taken& taken, const std::optional<SequenceResult>& result,
                           bool was_resent) {
   if (!Has(taken)) return;
@@ -121,8 +134,10 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
     case kOk:
       slot.sequence = sent + 1;
       highest_ = std::min(result.target_highest_slot, session_->slots - 1);
-      if (std::exchange(status_flags_, result.status_flags) != result.status_flags) {
-        session_->on_status(session_->generation, result.status_flags);
+      if (const uint32_t before = std::exchange(status_flags_, result.status_flags);
+          result.status_flags != 0) {
+        session_->on_status(session_->generation, result.status_flags,
+                            result.status_flags & ~before);
       }
       return;
     case kRetryUncachedRep:
@@ -170,7 +185,10 @@ void SessionSlots::TakeLate(uint32_t xid, XdrReader& results) {
   if (!is_open()) return;
   for (size_t index = 0; index < count_; ++index) {
     if (slots_[index].state != State::kUnsettled || slots_[index].xid != xid) continue;
-    if (const auto result = ReadSequence(results)) TakeResult(index, *result, false);
+    const auto result = ReadSequence(results);
+    const Slot& slot = slots_[index];
+    const uint32_t sent = slot.sequence + (slot.is_probe ? 1 : 0);
+    if (result && IsOf(index, sent, *result)) TakeResult(index, *result, false);
     return;
   }
 }

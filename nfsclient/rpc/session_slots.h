@@ -35,10 +35,11 @@ struct Session {
   std::array<char, 16> id{};
   uint64_t generation = 0;  // of the sessions of a mount
   uint32_t slots = 0;
-  // Called once a reply says that the session has ended, or that its state changed (`status_flags`:
-  // sr_status_flags of SEQUENCE). Runs under a connection's mutex: it must neither block nor call.
+  // Called once a reply says that the session has ended, and for each reply that has status flags
+  // (sr_status_flags of SEQUENCE); `added`: those that the connection's last reply did not have.
+  // Run under a connection's mutex: they must neither block nor call.
   std::function<void(uint64_t generation)> on_end;
-  std::function<void(uint64_t generation, uint32_t status_flags)> on_status;
+  std::function<void(uint64_t generation, uint32_t status_flags, uint32_t added)> on_status;
 };
 
 // Tag, minor version, number of operations; SEQUENCE.
@@ -70,6 +71,9 @@ struct SequenceResult {
 
   uint32_t status = kOk;  // nfsstat4
   // If that is NFS4_OK.
+  std::array<char, 16> session{};
+  uint32_t sequence = 0;
+  uint32_t slot = 0;
   uint32_t highest_slot = 0;
   uint32_t target_highest_slot = 0;
   uint32_t status_flags = 0;
@@ -105,6 +109,9 @@ class SessionSlots {
   Taken Take(uint32_t xid);
   // Writes SEQUENCE (RFC 8881 18.46). Preconditions: Has(taken).
   void Encode(const Taken& taken, bool is_cached, std::span<std::byte> at) const;
+  // Returns whether it is that of the call, which names session, slot and number: a server that has
+  // mixed up its replies answers with that of another.
+  bool IsOf(const Taken& taken, const SequenceResult& result) const;
   // Takes the result of the call's SEQUENCE; nullopt: the reply has none, which leaves it
   // unsettled.
   // `was_resent`: an earlier transmission may be executed still.
@@ -124,6 +131,7 @@ class SessionSlots {
     uint32_t xid = 0;
   };
 
+  bool IsOf(size_t index, uint32_t sequence, const SequenceResult& result) const;
   uint32_t IdOf(size_t index) const { return first_ + stride_ * static_cast<uint32_t>(index); }
   bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= highest_; }
   std::optional<size_t> Lowest(State state) const;

@@ -33,8 +33,8 @@ std::string NewName() {
 
 }  // namespace
 
-std::unique_ptr<ClientIds> ClientIds::Make(rpc::Caller& caller, std::function<void()> on_end) {
-  if (caller.has_sessions()) return std::make_unique<Sessions>(caller, std::move(on_end));
+std::unique_ptr<ClientIds> ClientIds::Make(rpc::Caller& caller, Listener listener) {
+  if (caller.has_sessions()) return std::make_unique<Sessions>(caller, std::move(listener));
   return std::make_unique<SetClientIds>(caller);
 }
 

@@ -43,9 +43,14 @@ class ClientIds {
     std::chrono::seconds lease = kDefaultLease;
   };
 
-  // Makes those of the minor version that `caller` speaks, which outlives them. `on_end` is called
-  // as soon as Get() is needed once more, by any thread, which may hold locks of rpc/.
-  static std::unique_ptr<ClientIds> Make(rpc::Caller& caller, std::function<void()> on_end);
+  // Is told what replies say of a session. Called by any thread, which may hold locks of rpc/.
+  struct Listener {
+    std::function<void()> on_end;      // Get() is needed once more
+    std::function<void()> on_revoked;  // the server has revoked some state, and keeps that in mind
+  };
+
+  // Makes those of the minor version that `caller` speaks, which outlives them.
+  static std::unique_ptr<ClientIds> Make(rpc::Caller& caller, Listener listener);
 
   virtual ~ClientIds() = default;
   ClientIds(const ClientIds&) = delete;

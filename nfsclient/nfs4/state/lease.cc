@@ -24,7 +24,8 @@ constexpr std::chrono::milliseconds kHurryPause{250};
 Lease::Lease(rpc::Caller& caller, Recover recover)
     : caller_(caller),
       recover_(std::move(recover)),
-      ids_(ClientIds::Make(caller, [this] { NoteEnded(); })) {}
+      ids_(ClientIds::Make(
+          caller, {.on_end = [this] { NoteEnded(); }, .on_revoked = [this] { NoteRevoked(); }})) {}
 
 std::expected<LiveClient, std::errc> Lease::Client(Budget& budget) {
   if (Current().generation == 0) {
@@ -114,6 +115,11 @@ void Lease::NoteEnded() {
   const std::lock_guard lock(mutex_);
   has_ended_ = true;
   changed_.notify_all();
+}
+
+// As above.
+void Lease::NoteRevoked() {
+  if (!is_revoked_.exchange(true)) NoteLeft();
 }
 
 Lease::Recovery Lease::CompleteReclaim(const LiveClient& client, bool has_left, Budget& budget) {
@@ -221,8 +227,8 @@ void Lease::KeepAlive() {
       may_hurry = Clock::now() + kHurryPause;
     } else if (renews) {
       KeepClient();
-    } else {
-      RecoverLeft();
+    } else if (RecoverLeft().has_found) {
+      pause = kPauseMin;
     }
     lock.lock();
   }
@@ -243,15 +249,17 @@ void Lease::ReplaceEnded() {
 }
 
 // Holds a renewal up for no longer than an attempt at one, unless the client id is gone.
-void Lease::RecoverLeft() {
+Lease::Recovery Lease::RecoverLeft() {
   const LiveClient client = Current();
   Budget budget = rpc::Retry::BudgetUntil(Clock::now() + AttemptMax());
   budget.EndWithSession();
   const Recovery recovery = recover_(client, budget);
   if (recovery.has_left) NoteLeft();
-  if (!ConcernsClient(recovery.state_error)) return;
-  budget = caller_.NewBudget();
-  (void)Regain(client.generation, recovery.state_error, budget);
+  if (ConcernsClient(recovery.state_error)) {
+    budget = caller_.NewBudget();
+    (void)Regain(client.generation, recovery.state_error, budget);
+  }
+  return recovery;
 }
 
 std::errc Lease::Confirm(uint64_t generation, Budget& budget) {

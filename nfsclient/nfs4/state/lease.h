@@ -51,6 +51,7 @@ class Lease {
     // kLeaseExpired or kServerRestart: the client id is gone as well. Else kNone.
     StateError state_error = StateError::kNone;
     bool has_left = false;  // again later
+    bool has_found = false;  // what the server had revoked: the next is not put off for this
   };
   // Reopens the files of earlier client ids, and settles what NoteLeft() told of. Does not wait for
   // what the server delays.
@@ -96,6 +97,9 @@ class Lease {
   Recovery CompleteReclaim(const LiveClient& client, bool has_left, Budget& budget);
   // Has the thread call `recover`, until it has nothing left.
   void NoteLeft();
+  // Returns whether a reply since the last call has said that the server has revoked some state: an
+  // open file or a lock. The thread calls `recover` for it.
+  bool TakeRevoked() { return is_revoked_.exchange(false); }
 
   // Lets the server forget the client, where it can be told to. Preconditions: no file is open, no
   // other call is in progress, and Stop() was called.
@@ -112,11 +116,12 @@ class Lease {
   void SetClient(const ClientIds::Granted& granted, bool may_reclaim);
   void SetLease(Clock::time_point began, std::chrono::seconds lease);
   void NoteEnded();
+  void NoteRevoked();
   std::errc StartThread();
   void KeepAlive();
   void KeepClient();
   void ReplaceEnded();
-  void RecoverLeft();
+  Recovery RecoverLeft();
   bool RenewsNow() const { return files_open_ > 0 || ids_->has_sessions(); }
   std::chrono::milliseconds AttemptMax() const;
   bool IsOverdue() const { return Clock::now().time_since_epoch() >= valid_until_.load(); }
@@ -139,6 +144,7 @@ class Lease {
   uint64_t files_open_ = 0;
   bool has_left_ = false;
   bool stopped_ = false;
+  std::atomic<bool> is_revoked_{false};
   // Written under mutex_, read without it: a reader that comes too early asks the server once more.
   std::atomic<Clock::duration> valid_until_{Clock::duration::max()};
 };

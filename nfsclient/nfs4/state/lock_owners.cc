@@ -9,6 +9,7 @@
 #include "nfsclient/nfs4/compound.h"
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/state/state_error.h"
+#include "nfsclient/nfs4/state/state_id_calls.h"
 
 namespace nfswalk::protocol {
 namespace {
@@ -231,19 +232,23 @@ void LockOwners::Lose(LockOwner& owner) {
   if (!std::exchange(owner.lost, true)) ++owner.file->lost_lock_owners;
 }
 
+void LockOwners::LoseRevoked(LockOwner& owner, Budget& budget) {
+  const bool is_left = owner.known && caller_.has_sessions();
+  Lose(owner);
+  if (is_left) FreeStateId(caller_, owner.state, owner.file->credential, budget);
+}
+
 void LockOwners::Forget(LockOwner& owner, ByteRange range) {
   owner.ranges = owner.ranges.Without(range);
   RetireIfUnused(owner);
 }
 
 void LockOwners::Release(LockOwner& owner, const Opener& opener, Budget& budget) {
-  if (owner.known) {
+  if (owner.known && caller_.has_sessions()) {
+    FreeStateId(caller_, owner.state, owner.file->credential, budget);
+  } else if (owner.known) {
     Compound compound;
-    if (!caller_.has_sessions()) {
-      compound.ReleaseLockOwner(opener.client_id, owner.name);
-    } else {
-      compound.FreeState(owner.state);
-    }
+    compound.ReleaseLockOwner(opener.client_id, owner.name);
     (void)CallCompound<Reply>(caller_, compound, owner.file->credential, budget,
                               [](CompoundReader&, Reply&) {});
   }

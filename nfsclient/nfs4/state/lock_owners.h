@@ -124,6 +124,8 @@ class LockOwners {
   Answer Reclaim(LockOwner& owner, const Opener& opener, OnDelay on_delay, Budget& budget);
   // The server has forgotten it, and all its locks.
   void Lose(LockOwner& owner);
+  // The server does not take its state id any more, and may have revoked it.
+  void LoseRevoked(LockOwner& owner, Budget& budget);
   // Takes `range` from a lock-owner whose locks are lost.
   void Forget(LockOwner& owner, ByteRange range);
   // Tells the server that it is not used any more, and takes it out of the table. Preconditions:

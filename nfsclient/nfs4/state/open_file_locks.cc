@@ -67,7 +67,7 @@ std::errc OpenFiles::LoseExpiredLocks(LockOwner& owner, const StateId& used, Bud
   if (error != kOk || lease_.Current().generation != generation) return error;
   const std::unique_lock calling(owner.calling, budget.deadline());
   if (!calling) return CallDeadline::Error();
-  if (owner.known && owner.state == used) lock_owners_.Lose(owner);
+  if (owner.known && owner.state == used) lock_owners_.LoseRevoked(owner, budget);
   return kOk;
 }
 
@@ -195,7 +195,7 @@ OpenFiles::LockAttempt OpenFiles::TryLock(LockOwner& owner, const RangeLock& wan
         attempt.state_error = StateError::kState;
         break;
       }
-      lock_owners_.Lose(owner);
+      lock_owners_.LoseRevoked(owner, budget);
       // With nothing to lose another lock-owner does as well.
       attempt.retired = owner.retired;
       if (!attempt.retired) attempt.error = std::errc::io_error;
@@ -235,7 +235,7 @@ OpenFiles::LockAttempt OpenFiles::TryUnlock(LockOwner& owner, ByteRange range, b
     case StateError::kOwner:
     case StateError::kState:
       // The server no longer has any lock of this owner.
-      lock_owners_.Lose(owner);
+      lock_owners_.LoseRevoked(owner, budget);
       if (owner.lost) lock_owners_.Forget(owner, range);
       return {};
     default:
@@ -297,6 +297,8 @@ OpenFiles::Reopened OpenFiles::RecoverLocks(Reopening how, File& file, Acquired&
       recovered.state_error = StateError::kWait;
     } else if (!calling) {
       recovered.error = CallDeadline::Error();
+    } else if (how == Reopening::kAnew && file.CurrentState().generation == client.generation) {
+      lock_owners_.LoseRevoked(*owner, budget);
     } else if (how == Reopening::kAnew) {
       lock_owners_.Lose(*owner);
     } else {

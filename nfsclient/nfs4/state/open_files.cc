@@ -277,6 +277,9 @@ Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) 
   if (ConcernsClient(recovery.state_error)) return recovery;
   // Threads that hold a file or a lock-owner may wait for the server, with calls of their own.
   Budget brief = budget.Until(Clock::now() + kRestMax);
+  const Lease::Recovery revoked = RecoverRevoked(client, brief);
+  if (ConcernsClient(revoked.state_error)) return revoked;
+  recovery.has_found = revoked.has_found;
   recovery.has_left |= SettleLocks(brief);
   recovery.has_left |= CloseLeft(brief);
   recovery.has_left |= owners_.HasUnsettled();
@@ -426,21 +429,27 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Reopening how, File& file, const Sta
       }
       return locks;
     }
-    // The server may have kept the earlier state, which keeps others out.
-    if (later.generation == client.generation) {
-      owners_.CloseLater(std::move(file.owner), file.handle, later.id);
-    }
+    CloseEarlier(file, client);
     later.id = acquired.state;
     later.generation = lease_.GenerationOf(client);
     later.reopened = Clock::now();
     file.owner = std::move(acquired.owner);
   } else if (how == Reopening::kAnew || acquired.status == NFS4ERR_FHEXPIRED) {
+    CloseEarlier(file, client);
     later.lost = true;
   } else if (acquired.status == NFS4ERR_NO_GRACE) {
     reclaimed_generation_.store(client.generation);
   }
   file.SetState(later);
   return {};
+}
+
+// The server may have kept the earlier state, which keeps others out, or have revoked it.
+// Preconditions: file.reopening is held.
+void OpenFiles::CloseEarlier(File& file, const LiveClient& client) {
+  const File::State earlier = file.CurrentState();
+  if (earlier.generation != client.generation) return;
+  owners_.CloseLater(std::move(file.owner), file.handle, earlier.id);
 }
 
 void OpenFiles::Shutdown() {

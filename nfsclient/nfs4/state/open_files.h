@@ -157,6 +157,14 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   bool CloseLeft(Budget& budget);
   std::errc LoseExpiredLocks(LockOwner& owner, const StateId& used, Budget& budget);
   bool UnlockAll(LockOwner& owner, const LockOwners::Opener& opener, Budget& budget);
+  struct HeldState {
+    StateId state;
+    std::shared_ptr<File> file;
+    std::shared_ptr<LockOwner> owner;  // null: of the open file itself
+  };
+  std::vector<HeldState> StatesOf(uint64_t generation);
+  Lease::Recovery RecoverRevoked(const LiveClient& client, Budget& budget);
+  Reopened TakeRevocation(const HeldState& held, const LiveClient& client, Budget& budget);
   std::vector<std::shared_ptr<File>> OpenedBefore(uint64_t generation);
   bool MayReclaim(const LiveClient& client) const;
   Reopened Reopen(File& file, const StateId& used, const LiveClient& client, Budget& budget);
@@ -167,6 +175,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   Acquired TryReopenByName(File& file, const LiveClient& client, OnDelay on_delay, Budget& budget);
   Acquired TryReopenAnew(File& file, const LiveClient& client, OnDelay on_delay, Budget& budget);
   bool RefusesHandles(Claim claim, std::errc error);
+  void CloseEarlier(File& file, const LiveClient& client);
   Reopened ReopenLocked(Reopening how, File& file, const StateId& used, const LiveClient& client,
                         OnDelay on_delay, Budget& budget);
 

@@ -13,6 +13,7 @@
 
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/state/state_error.h"
+#include "nfsclient/nfs4/state/state_id_calls.h"
 #include "nfsclient/nfs4/status.h"
 #include "nfsclient/protocol/wire_limits.h"
 
@@ -287,9 +288,15 @@ OpenOwners::SequencedReply OpenOwners::Confirm(OpenOwner& owner, const FileHandl
 
 OpenOwners::SequencedReply OpenOwners::SendClose(OpenOwner& owner, const FileHandle& file,
                                                  const StateId& state, Budget& budget) {
-  return SendOnFile(
+  const SequencedReply reply = SendOnFile(
       owner, file, budget, [&](Compound& compound) { compound.Close(state, owner.sequence); },
       [](CompoundReader& reader, SequencedReply&) { return TakeClosed(reader); });
+  // Nothing else ends a state id that was revoked, or that of a file which is gone as well.
+  const bool is_left = IsRevoked(reply.status) || reply.status == NFS4ERR_STALE;
+  if (caller_.has_sessions() && reply.error == kOk && is_left) {
+    FreeStateId(caller_, state, owner.credential, budget);
+  }
+  return reply;
 }
 
 bool OpenOwners::TryClose(OpenOwner& owner, const FileHandle& file, const StateId& state,

@@ -42,6 +42,9 @@ constexpr uint32_t kMessageBytesMin = 8 * 1024;
 
 // SEQ4_STATUS_EXPIRED_ALL_STATE_REVOKED, SEQ4_STATUS_RESTART_RECLAIM_NEEDED.
 constexpr uint32_t kStateIsLost = 0x8 | 0x100;
+// SEQ4_STATUS_EXPIRED_SOME_STATE_REVOKED, SEQ4_STATUS_ADMIN_STATE_REVOKED. Until all of it is
+// freed.
+constexpr uint32_t kStateIsRevoked = 0x10 | 0x20;
 constexpr int kCompleteAlready = 10054;            // NFS4ERR_COMPLETE_ALREADY
 
 bool IsUsable(const ChannelAttributes& fore) {
@@ -157,12 +160,9 @@ std::errc Sessions::Prepare(const SessionGrant& grant) try {
   session->id = grant.id;
   session->generation = session_ == nullptr ? 1 : session_->generation + 1;
   session->slots = grant.fore.slots;
-  session->on_end = [this](uint64_t) { on_end_(); };
-  session->on_status = [this](uint64_t generation, uint32_t flags) {
-    // Until this client id's RECLAIM_COMPLETE it is what is being done.
-    if ((flags & kStateIsLost) == 0 || !is_reclaimed_.load()) return;
-    lost_state_.store(generation);
-    on_end_();
+  session->on_end = [this](uint64_t) { listener_.on_end(); };
+  session->on_status = [this](uint64_t generation, uint32_t flags, uint32_t added) {
+    TakeStatus(generation, flags, added);
   };
   limits_ = {.operations_max = grant.fore.operations_max - 1,
              .request_bytes_max = grant.fore.request_bytes_max,
@@ -172,6 +172,15 @@ std::errc Sessions::Prepare(const SessionGrant& grant) try {
   return {};
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
+}
+
+// sr_status_flags of a reply (RFC 8881 18.46.3).
+void Sessions::TakeStatus(uint64_t generation, uint32_t flags, uint32_t added) {
+  if ((flags & kStateIsRevoked) != 0) listener_.on_revoked();
+  // Until this client id's RECLAIM_COMPLETE it is what is being done.
+  if ((added & kStateIsLost) == 0 || !is_reclaimed_.load()) return;
+  lost_state_.store(generation);
+  listener_.on_end();
 }
 
 ClientIds::Status Sessions::Renew(uint64_t, Budget& budget) {

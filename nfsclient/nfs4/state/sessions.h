@@ -21,8 +21,8 @@ namespace nfswalk::protocol {
 
 class Sessions final : public ClientIds {
  public:
-  Sessions(rpc::Caller& caller, std::function<void()> on_end)
-      : caller_(caller), on_end_(std::move(on_end)) {}
+  Sessions(rpc::Caller& caller, Listener listener)
+      : caller_(caller), listener_(std::move(listener)) {}
 
   Granted Get(uint64_t known, Budget& budget) override;
   LeaseReply Begin(Budget& budget) override;
@@ -35,10 +35,11 @@ class Sessions final : public ClientIds {
   Status Exchange(Budget& budget);
   Status Create(Budget& budget);
   std::errc Prepare(const SessionGrant& grant);
+  void TakeStatus(uint64_t generation, uint32_t flags, uint32_t added);
   void DestroyEarlier(Budget& budget);
 
   rpc::Caller& caller_;
-  const std::function<void()> on_end_;
+  const Listener listener_;
   // Members of the thread in Get() or Begin().
   uint64_t client_id_ = 0;
   uint32_t sequence_ = 0;  // of the next CREATE_SESSION

@@ -32,6 +32,12 @@ StateError StateErrorOf(int nfsstat4) {
   }
 }
 
+bool IsRevoked(int nfsstat4) {
+  constexpr int kDelegationRevoked = 10087;  // NFS4ERR_DELEG_REVOKED
+  return nfsstat4 == NFS4ERR_EXPIRED || nfsstat4 == NFS4ERR_ADMIN_REVOKED ||
+         nfsstat4 == kDelegationRevoked;
+}
+
 bool AdvancesSequence(int nfsstat4) {
   switch (nfsstat4) {
     case NFS4ERR_STALE_CLIENTID:

@@ -20,6 +20,10 @@ enum class StateError : uint8_t {
 
 StateError StateErrorOf(int nfsstat4);
 
+// Returns whether the server keeps the state id in mind until it is freed (FREE_STATEID), though it
+// can be used for nothing else.
+bool IsRevoked(int nfsstat4);
+
 // Returns whether the client id itself is gone.
 constexpr bool ConcernsClient(StateError state_error) {
   return state_error == StateError::kLeaseExpired || state_error == StateError::kServerRestart;

@@ -29,7 +29,9 @@ class SessionSlotsTest : public testing::Test {
     session->generation = ++generation_;
     session->slots = slots;
     session->on_end = [this](uint64_t generation) { ended_.push_back(generation); };
-    session->on_status = [this](uint64_t, uint32_t flags) { flags_.push_back(flags); };
+    session->on_status = [this](uint64_t, uint32_t flags, uint32_t added) {
+      flags_.emplace_back(flags, added);
+    };
     slots_.Open(std::move(session), first, stride);
   }
   static SequenceResult Answered(uint32_t status, uint32_t target = 1000, uint32_t flags = 0) {
@@ -54,7 +56,7 @@ class SessionSlotsTest : public testing::Test {
   SessionSlots slots_;
   uint64_t generation_ = 0;
   std::vector<uint64_t> ended_;
-  std::vector<uint32_t> flags_;
+  std::vector<std::pair<uint32_t, uint32_t>> flags_;  // with those that were added
 };
 
 TEST_F(SessionSlotsTest, ThereIsNoneWithoutASession) {
@@ -248,12 +250,37 @@ TEST_F(SessionSlotsTest, ACallOfAnEarlierSessionTouchesNoSlot) {
   EXPECT_EQ(slots_.Take(2).sequence, 1u);
 }
 
-TEST_F(SessionSlotsTest, StatusFlagsAreToldOnceForEachChange) {
+// Each of session, slot and number alone.
+TEST_F(SessionSlotsTest, AResultThatNamesAnotherCallIsNotOfThisOne) {
+  Open(9, 1, 4);
+  (void)slots_.Take(1);
+  const auto taken = slots_.Take(2);
+  SequenceResult result = Answered(kOk);
+  result.session.fill('s');
+  result.slot = 5;
+  result.sequence = 1;
+  EXPECT_TRUE(slots_.IsOf(taken, result));
+  const auto with = [&](auto SequenceResult::*field, auto value) {
+    SequenceResult other = result;
+    other.*field = value;
+    return other;
+  };
+  std::array<char, 16> session = result.session;
+  session.back() = 't';
+  EXPECT_FALSE(slots_.IsOf(taken, with(&SequenceResult::session, session)));
+  EXPECT_FALSE(slots_.IsOf(taken, with(&SequenceResult::slot, 1u)));
+  EXPECT_FALSE(slots_.IsOf(taken, with(&SequenceResult::sequence, 2u)));
+  // An error names none of them.
+  EXPECT_TRUE(slots_.IsOf(taken, Answered(kBadSession)));
+}
+
+TEST_F(SessionSlotsTest, StatusFlagsAreToldOfEachReplyThatHasThem) {
   Open(1);
-  for (const uint32_t flags : {0u, 1u, 1u, 0x100u, 0x100u, 0u}) {
+  for (const uint32_t flags : {0u, 1u, 1u, 0x101u, 0x100u, 0u}) {
     slots_.Answer(slots_.Take(1), Answered(kOk, 1000, flags));
   }
-  EXPECT_EQ(flags_, (std::vector<uint32_t>{1, 0x100, 0}));
+  using Flags = std::pair<uint32_t, uint32_t>;
+  EXPECT_EQ(flags_, (std::vector<Flags>{{1, 1}, {1, 0}, {0x101, 0x100}, {0x100, 0}}));
 }
 
 TEST(ReadSequence, RefusesEveryPrefixAndOtherOperations) {
@@ -266,6 +293,9 @@ TEST(ReadSequence, RefusesEveryPrefixAndOtherOperations) {
   XdrReader reader(std::as_bytes(std::span(whole.str())));
   const auto read = ReadSequence(reader);
   ASSERT_TRUE(read);
+  EXPECT_EQ(read->session[15], 's');
+  EXPECT_EQ(read->sequence, 1u);
+  EXPECT_EQ(read->slot, 2u);
   EXPECT_EQ(read->highest_slot, 3u);
   EXPECT_EQ(read->target_highest_slot, 4u);
   EXPECT_EQ(read->status_flags, 5u);

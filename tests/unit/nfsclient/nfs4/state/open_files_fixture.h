@@ -42,11 +42,11 @@ class OpenFilesTest : public testing::Test {
     if (open_files_ != nullptr) open_files_->Shutdown();
   }
 
-  void Connect(const TransportOptions& options) {
+  void Connect(const TransportOptions& options, uint32_t minor_version = MinorVersion()) {
     open_files_.reset();
     caller_ =
         std::move(rpc::Caller::Open({"127.0.0.1", server_.port(), 100003, 4}, options).value());
-    caller_->SetMinorVersion(MinorVersion());
+    caller_->SetMinorVersion(minor_version);
     open_files_ = std::make_shared<OpenFiles>(*caller_, owners_);
   }
 

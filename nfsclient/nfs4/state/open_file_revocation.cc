@@ -1,0 +1,71 @@
+// Open files and locks that the server revokes though the lease stands: after a conflict while that
+// was overdue, or for an administrator (RFC 8881 8.4.2, 18.46.3). SEQUENCE says that there is
+// something, TEST_STATEID what it is.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "nfsclient/nfs4/state/open_files.h"
+#include "nfsclient/nfs4/state/state_id_calls.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::protocol {
+
+// The state ids of a client id: first those of lock-owners, which are freed before their files are
+// opened anew.
+std::vector<OpenFiles::HeldState> OpenFiles::StatesOf(uint64_t generation) {
+  std::vector<HeldState> held;
+  for (const std::shared_ptr<LockOwner>& owner : lock_owners_.All()) {
+    // Who calls by it is told by the reply.
+    const std::unique_lock calling(owner->calling, std::chrono::steady_clock::now());
+    if (calling && owner->known) held.push_back({owner->state, owner->file, owner});
+  }
+  const std::lock_guard lock(mutex_);
+  for (const std::shared_ptr<File>& file : files_) {
+    const File::State now = file->CurrentState();
+    if (now.generation == generation && !now.lost) held.push_back({now.id, file, nullptr});
+  }
+  return held;
+}
+
+Lease::Recovery OpenFiles::RecoverRevoked(const LiveClient& client, Budget& budget) {
+  Lease::Recovery recovery;
+  if (!lease_.TakeRevoked()) return recovery;
+  const std::vector<HeldState> held = StatesOf(client.generation);
+  for (size_t begin = 0; begin < held.size(); begin += kTestedMax) {
+    const auto part = std::span(held).subspan(begin, std::min(kTestedMax, held.size() - begin));
+    std::vector<StateId> states;
+    std::ranges::transform(part, std::back_inserter(states), &HeldState::state);
+    const Tested tested = TestStateIds(caller_, states, budget);
+    // The next reply says again that there is something.
+    if (tested.error != kOk) {
+      recovery.state_error = StateErrorOf(tested.status);
+      break;
+    }
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (!IsRevoked(tested.statuses[i])) continue;
+      recovery.has_found = true;
+      recovery.state_error = TakeRevocation(part[i], client, budget).state_error;
+      if (ConcernsClient(recovery.state_error)) return recovery;
+    }
+  }
+  return recovery;
+}
+
+OpenFiles::Reopened OpenFiles::TakeRevocation(const HeldState& held, const LiveClient& client,
+                                              Budget& budget) {
+  if (held.owner == nullptr) {
+    return ReopenFile(Reopening::kAnew, *held.file, held.state, client, OnDelay::kReturn, budget);
+  }
+  const std::unique_lock calling(held.owner->calling, std::chrono::steady_clock::now());
+  if (calling && held.owner->known && held.owner->state == held.state) {
+    lock_owners_.LoseRevoked(*held.owner, budget);
+  }
+  return {};
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,29 @@
+#include "nfsclient/nfs4/state/state_id_calls.h"
+
+#include "nfsclient/nfs4/compound.h"
+#include "nfsclient/nfs4/decode.h"
+
+namespace nfswalk::protocol {
+
+Tested TestStateIds(rpc::Caller& caller, std::span<const StateId> states,
+                    rpc::Caller::Budget& budget) {
+  Compound compound;
+  compound.TestStates(states);
+  return CallCompound<Tested>(caller, compound, sunrpc_auth::Credential::OfProcess(), budget,
+                              [&](CompoundReader& reader, Tested& tested) {
+                                tested.statuses.resize(states.size());
+                                (void)TakeTested(reader, tested.statuses);
+                                tested.error = reader.error();
+                                tested.status = reader.status();
+                              });
+}
+
+void FreeStateId(rpc::Caller& caller, const StateId& state,
+                 const sunrpc_auth::Credential& credential, rpc::Caller::Budget& budget) {
+  Compound compound;
+  compound.FreeState(state);
+  (void)CallCompound<ClientIds::Status>(caller, compound, credential, budget,
+                                        [](CompoundReader&, ClientIds::Status&) {});
+}
+
+}  // namespace nfswalk::protocol
