@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "tests/fixtures/fake_server.h"
@@ -62,6 +63,7 @@ enum class MountTimeout {
 struct Attack {
   std::string name = {};
   int version = 3;
+  int minor_version = 0;  // 1: in a session
   Service service = Service::kNfs;
   // NFS3_*, OP_*, or the procedures of MOUNT and the portmapper.
   std::set<int> operations = {};
@@ -83,7 +85,15 @@ struct Attack {
 };
 
 inline std::string NameOf(const Attack& attack) {
-  return "V" + std::to_string(attack.version) + attack.name;
+  const std::string minor = attack.minor_version == 0 ? "" : std::to_string(attack.minor_version);
+  return "V" + std::to_string(attack.version) + minor + attack.name;
+}
+// What a server speaks: those of one kind can be compared.
+using Dialect = std::pair<int, int>;
+inline Dialect DialectOf(const Attack& attack) { return {attack.version, attack.minor_version}; }
+inline const std::vector<Dialect>& Dialects() {
+  static const std::vector<Dialect> all = {{3, 0}, {4, 0}, {4, 1}};
+  return all;
 }
 // For Google Test.
 inline void PrintTo(const Attack& attack, std::ostream* out) { *out << NameOf(attack); }
@@ -137,6 +147,11 @@ std::vector<Attack> MountAttacks();
 std::vector<Attack> Nfs3Attacks();
 std::vector<Attack> Nfs4Attacks();
 std::vector<Attack> ChangeAttacks();
+// On what is of sessions alone.
+std::vector<Attack> SessionAttacks();
+// Those of version 4 once more, in a session.
+std::vector<Attack> InSession(std::vector<Attack> attacks);
+// But for those in sessions.
 inline std::vector<Attack> AllAttacks() {
   std::vector<Attack> all;
   for (const auto& attacks :

@@ -59,14 +59,21 @@ std::vector<MountedAttack> Attacks() {
       };
     }
   };
+  for (const auto& [version, minor_version] : Dialects()) {
+    add({{.name = "Benign", .version = version, .minor_version = minor_version}}, false);
+  }
   for (const int version : {3, 4}) {
-    add({{.name = "Benign", .version = version}}, false);
     add(RecordAttacks(version), false);
     add(RpcAttacks(version), false);
   }
+  add(InSession(RecordAttacks(4)), false);
+  add(InSession(RpcAttacks(4)), false);
   add(Nfs3Attacks(), true);
   add(Nfs4Attacks(), true);
   add(ChangeAttacks(), true);
+  add(SessionAttacks(), true);
+  add(InSession(Nfs4Attacks()), true);
+  add(InSession(ChangeAttacks()), true);
   return all;
 }
 const std::vector<MountedAttack>& AllMounted() {
@@ -199,7 +206,9 @@ class HostileMountTest : public testing::TestWithParam<size_t> {
 
   using Outcomes = std::map<std::string, Outcome>;  // by call
   static Outcomes Of(size_t attack) { return work_->outcomes[attack].get_future().get(); }
-  static const Outcomes& Benign(int version) { return work_->benign.at(version); }
+  static const Outcomes& Benign(const Attack& attack) {
+    return work_->benign.at(DialectOf(attack));
+  }
 
  private:
   // The runs of all attacks that are to be made, kThreads at a time.
@@ -207,7 +216,7 @@ class HostileMountTest : public testing::TestWithParam<size_t> {
     Work() : outcomes(AllMounted().size()) {
       for (size_t i = 0; i < AllMounted().size(); ++i) {
         const Attack& attack = AllMounted()[i].attack;
-        if (attack.operations.empty()) benign[attack.version] = Make(i, {});
+        if (attack.operations.empty()) benign[DialectOf(attack)] = Make(i, {});
       }
       const testing::TestSuite& suite = *testing::UnitTest::GetInstance()->current_test_suite();
       for (int i = 0; i < suite.total_test_count(); ++i) {
@@ -218,7 +227,7 @@ class HostileMountTest : public testing::TestWithParam<size_t> {
     void Run() {
       for (size_t i = next++; i < wanted.size(); i = next++) {
         const Attack& attack = AllMounted()[wanted[i]].attack;
-        outcomes[wanted[i]].set_value(Make(wanted[i], benign.at(attack.version)));
+        outcomes[wanted[i]].set_value(Make(wanted[i], benign.at(DialectOf(attack))));
       }
     }
     Outcomes Make(size_t number, const Outcomes& without_attack) {
@@ -230,7 +239,7 @@ class HostileMountTest : public testing::TestWithParam<size_t> {
       return made;
     }
 
-    std::map<int, Outcomes> benign;  // by version
+    std::map<Dialect, Outcomes> benign;
     std::vector<std::promise<Outcomes>> outcomes;
     std::vector<size_t> wanted;
     std::atomic<size_t> next = 0, mounts = 0;
@@ -243,7 +252,7 @@ class HostileMountTest : public testing::TestWithParam<size_t> {
 TEST_P(HostileMountTest, EndsNoMount) {
   const MountedAttack& mounted = AllMounted()[GetParam()];
   const Attack& attack = mounted.attack;
-  const Outcomes& benign = Benign(attack.version);
+  const Outcomes& benign = Benign(attack);
   int attacked = 0;
   for (const auto& [call, run] : Of(GetParam())) {
     attacked += run.attacked;

@@ -77,7 +77,8 @@ std::string HostileServer::Url() const {
   std::string url = "nfs://" + address_;
   const std::string port = std::to_string(server_.port());
   if (portmapper_ == nullptr) url += ":" + port;
-  url += attack_.version == 3 ? "/export?" : "/?version=4.0&";
+  url += attack_.version == 3 ? "/export?"
+                              : "/?version=4." + std::to_string(attack_.minor_version) + "&";
   if (portmapper_ == nullptr && attack_.version == 3) url += "mountport=" + port + "&";
   url += attack_.timeout == MountTimeout::kSilence ? "soft&timeo=1&retrans=1"
                                                    : "soft&timeo=30&retrans=1";
@@ -94,7 +95,8 @@ int HostileServer::attacked() {
 std::set<std::pair<Service, int>> HostileServer::called() {
   const std::lock_guard lock(mutex_);
   std::set<std::pair<Service, int>> called = procedures_;
-  for (int operation = OP_ACCESS; attack_.version == 4 && operation <= OP_RELEASE_LOCKOWNER;
+  constexpr int kLastOperation = 75;  // RFC 8276
+  for (int operation = OP_ACCESS; attack_.version == 4 && operation <= kLastOperation;
        ++operation) {
     if (nfs4_.calls(operation) > 0) called.emplace(Service::kNfs, operation);
   }

@@ -1,4 +1,4 @@
-// hostile_server: a small tree over NFSv3 or NFSv4.0, served well up to an attack.
+// hostile_server: a small tree over NFSv3, NFSv4.0 or NFSv4.1, served well up to an attack.
 //
 //   file (150,000 bytes)   dir/inner   dir/sub/deep   link -> dir/inner
 //

@@ -297,15 +297,21 @@ bool IsWorthwhile(const Attack& attack, const std::string& target, const Outcome
 // First the servers without an attack: what the verdicts compare with.
 const std::vector<Attack>& Attacks() {
   static const std::vector<Attack> attacks = [] {
-    std::vector<Attack> all = AllAttacks();
+    std::vector<Attack> all;
+    for (const auto& [version, minor_version] : Dialects()) {
+      all.push_back({.name = "Benign", .version = version, .minor_version = minor_version});
+    }
+    for (const auto& some : {AllAttacks(), SessionAttacks(), InSession(AllAttacks())}) {
+      all.insert(all.end(), some.begin(), some.end());
+    }
     if (!kNightly) std::erase_if(all, [](const Attack& attack) { return attack.nightly; });
-    for (const int version : {4, 3})
-      all.insert(all.begin(), {.name = "Benign", .version = version});
     return all;
   }();
   return attacks;
 }
-const Attack& Benign(int version) { return Attacks()[version == 3 ? 0 : 1]; }
+const Attack& Benign(const Dialect& dialect) {
+  return *std::ranges::find(Attacks(), dialect, DialectOf);
+}
 
 TEST(Victim, IsSeenToCrashToHangAndToGrow) {
   const auto run = [](const char* script, milliseconds limit) {
@@ -365,11 +371,13 @@ class HostileServerTest : public testing::TestWithParam<Attack> {
     ASSERT_NO_FATAL_FAILURE(BuildClients());
     std::ofstream(Scratch("SOURCE")) << std::string(150'000, 's');
     runs_ = new Runs;
-    for (const int version : {3, 4}) {
-      for (const Target& target : Targets()) runs_->Add(Benign(version), target);
+    for (const Dialect& dialect : Dialects()) {
+      for (const Target& target : Targets()) runs_->Add(Benign(dialect), target);
     }
     runs_->Start();
-    for (const int version : {3, 4}) without_attack_[version] = runs_->Await(Benign(version));
+    for (const Dialect& dialect : Dialects()) {
+      without_attack_[dialect] = runs_->Await(Benign(dialect));
+    }
     AddAttacks(MountTimeout::kMount);  // first, since they take long
     AddAttacks(MountTimeout::kSilence);
     AddAttacks(MountTimeout::kReplies);
@@ -385,19 +393,19 @@ class HostileServerTest : public testing::TestWithParam<Attack> {
       ASSERT_EQ(test.name(), "EndsNoProgram/" + NameOf(attack));
       if (!test.should_run() || attack.operations.empty() || attack.timeout != timeout) continue;
       for (const Target& target : Targets()) {
-        const Outcome& benign = without_attack_[attack.version][target.name];
+        const Outcome& benign = without_attack_[DialectOf(attack)][target.name];
         if (IsWorthwhile(attack, target.name, benign)) runs_->Add(attack, target);
       }
     }
   }
 
   static inline Runs* runs_ = nullptr;
-  static inline std::map<int, Outcomes> without_attack_;
+  static inline std::map<Dialect, Outcomes> without_attack_;
 };
 
 TEST_P(HostileServerTest, EndsNoProgram) {
   const Attack& attack = GetParam();
-  const Outcomes& benign = without_attack_[attack.version];
+  const Outcomes& benign = without_attack_[DialectOf(attack)];
   const Outcomes runs = attack.operations.empty() ? benign : runs_->Await(attack);
   int attacked = 0;
   for (const auto& [target, run] : runs) {

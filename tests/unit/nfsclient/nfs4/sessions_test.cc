@@ -60,6 +60,15 @@ TEST_F(SessionsTest, AMountHasOneAndEndsItWithItsClientId) {
   EXPECT_EQ(server_.calls(kOpDestroyClientId), 1);
 }
 
+TEST_F(SessionsTest, AMountEndsThoughTheServerDelaysTheEndOfItsSession) {
+  for (const int operation : {kOpDestroySession, kOpDestroyClientId}) {
+    Connect();
+    server_.Inject(operation, {.status = NFS4ERR_DELAY}, kForEver);
+    nfs_ = nullptr;
+  }
+  EXPECT_GE(server_.calls(kOpDestroySession), 2);
+}
+
 TEST_F(SessionsTest, AServerWithoutTheMinorVersionIsNamed) {
   const auto refused = TryToConnect(2);
   ASSERT_FALSE(refused.has_value());
