@@ -237,6 +237,15 @@ class File final {
   // and not_enough_memory it may still be done, on a hard mount before all that is written later.
   [[nodiscard]] std::errc Allocate(uint64_t offset_bytes, uint64_t size_bytes);
   [[nodiscard]] std::errc PunchHole(uint64_t offset_bytes, uint64_t size_bytes);
+  // copy_file_range(2) inside the server, which sends none of it: a part of `source` to an offset
+  // of this file. Returns how much was copied, onto the server's stable storage: less than was
+  // asked for if that is more than 16 MiB, or the server stops; 0 at the end of `source`. Of
+  // version 4.2: operation_not_supported elsewhere, and where the server cannot or by this
+  // credential may not: read and write then. cross_device_link: of different Clients.
+  // invalid_argument: onto what is copied, or an offset above kFileBytesMax. bad_file_descriptor
+  // without kMayWrite, or kMayRead of `source`. Else as Allocate().
+  [[nodiscard]] Result<uint64_t> CopyFrom(const File& source, uint64_t source_offset_bytes,
+                                          uint64_t offset_bytes, uint64_t size_bytes);
   // lseek(2) with SEEK_DATA or SEEK_HOLE: the first data, or hole, from an offset on;
   // no_such_device_or_address (ENXIO) where there is none. Before version 4.2 all is data.
   [[nodiscard]] Result<uint64_t> Seek(uint64_t offset_bytes, Content content) const;

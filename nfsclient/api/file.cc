@@ -1,5 +1,6 @@
 // The calls of an open file, by its handle.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -133,6 +134,30 @@ std::errc File::Allocate(uint64_t offset_bytes, uint64_t size_bytes) {
 
 std::errc File::PunchHole(uint64_t offset_bytes, uint64_t size_bytes) {
   return ChangeSpace({.offset_bytes = offset_bytes, .size_bytes = size_bytes, .is_hole = true});
+}
+
+// Checks in the order of generic_copy_file_checks().
+Result<uint64_t> File::CopyFrom(const File& source, uint64_t source_offset_bytes,
+                                uint64_t offset_bytes, uint64_t size_bytes) {
+  State& from = *source.state_;
+  if (rcu::InForkedChild() || state_->superblock.shut_down.load()) {
+    return std::unexpected(std::errc::operation_canceled);
+  }
+  if ((state_->mode & kMayWrite) == 0 || (from.mode & kMayRead) == 0) {
+    return std::unexpected(std::errc::bad_file_descriptor);
+  }
+  if (&from.superblock != &state_->superblock) {
+    return std::unexpected(std::errc::cross_device_link);
+  }
+  if (source_offset_bytes > kFileBytesMax || offset_bytes > kFileBytesMax) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  if (size_bytes == 0) return 0;
+  if (offset_bytes == kFileBytesMax) return std::unexpected(std::errc::file_too_large);
+  size_bytes = std::min(size_bytes, kFileBytesMax - std::max(source_offset_bytes, offset_bytes));
+  return state_->CopyFrom(from, {.source_offset_bytes = source_offset_bytes,
+                                 .offset_bytes = offset_bytes,
+                                 .size_bytes = size_bytes});
 }
 
 Result<uint64_t> File::Seek(uint64_t offset_bytes, Content content) const {

@@ -374,6 +374,16 @@ int nfswalk_punch_hole(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes
   return Guarded([&] { return ResultOf(file->file->PunchHole(offset_bytes, bytes)); });
 }
 
+int64_t nfswalk_copy_range(nfswalk_file* file, uint64_t offset_bytes, nfswalk_file* source,
+                           uint64_t source_offset_bytes, uint64_t bytes) {
+  if (file == nullptr || source == nullptr) return -EFAULT;
+  return Guarded([&]() -> int64_t {
+    const auto copied =
+        file->file->CopyFrom(*source->file, source_offset_bytes, offset_bytes, bytes);
+    return copied ? static_cast<int64_t>(*copied) : ResultOf(copied.error());
+  });
+}
+
 int64_t nfswalk_seek(nfswalk_file* file, uint64_t offset_bytes, unsigned whence) {
   if (file == nullptr) return -EFAULT;
   if (whence != NFSWALK_SEEK_DATA && whence != NFSWALK_SEEK_HOLE) return -EINVAL;

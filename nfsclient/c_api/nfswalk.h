@@ -264,6 +264,11 @@ int nfswalk_fsync(nfswalk_file* file);
  * which leaves the size. -EOPNOTSUPP elsewhere. */
 int nfswalk_allocate(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes);
 int nfswalk_punch_hole(nfswalk_file* file, uint64_t offset_bytes, uint64_t bytes);
+/* copy_file_range(2) inside the server, of version 4.2: a part of `source` to an offset of `file`.
+ * Returns how much was copied, at most 16 MiB; 0 at the end of `source`. -EOPNOTSUPP elsewhere, and
+ * where the server has it not; -EXDEV of different clients; -EINVAL onto what is copied. */
+int64_t nfswalk_copy_range(nfswalk_file* file, uint64_t offset_bytes, nfswalk_file* source,
+                           uint64_t source_offset_bytes, uint64_t bytes);
 /* lseek(2): the first data, or hole, from an offset on; -ENXIO where there is none. Before version
  * 4.2 all is data. */
 #define NFSWALK_SEEK_DATA 3u

@@ -214,11 +214,10 @@ void TakeOperands(CommonOptions& common, CpOptions& options) {
     const auto& from = common.mount.server;
     to.same_export = from_url && from.host == to.mount.server.host &&
                      from.export_path == to.mount.server.export_path;
+    to.same_url = from_url && common.url == to.url;
     options.from_here = !from_url;
-    if (from_url)
-      options.to = std::move(to);
-    else
-      std::tie(common.mount, common.url) = std::tie(to.mount, to.url);
+    if (!from_url) std::tie(common.mount, common.url) = std::tie(to.mount, to.url);
+    if (from_url) options.to = std::move(to);
     operands.erase(operands.end() - 2);
   }
   if (from_url) operands.erase(operands.begin());

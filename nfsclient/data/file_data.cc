@@ -141,6 +141,61 @@ std::errc FileData::Allocate(const protocol::Allocation& allocation) try {
   return std::errc::not_enough_memory;
 }
 
+auto FileData::CopyFrom(FileData& source, protocol::CopiedRange range) -> Result<uint64_t> try {
+  // As much as a server copies in a moment, and a caller may have to wait for.
+  constexpr uint64_t kCopyBytesMax = 16 * 1024 * 1024;
+  const Result<uint64_t> reads = std::unexpected(std::errc::operation_not_supported);  // the caller
+  // The server is asked by one identity for both.
+  const bool is_of_one = credential->key() == source.credential->key();
+  if (!superblock.protocol->can_copy() || !is_of_one) return reads;
+  const auto size = source.SizeNow(/*force=*/false);
+  if (!size) return size;
+  const uint64_t left = *size - std::min(*size, range.source_offset_bytes);
+  range.size_bytes = std::min({range.size_bytes, left, kCopyBytesMax});
+  if (range.size_bytes == 0) return 0;
+  const uint64_t apart = std::max(range.source_offset_bytes, range.offset_bytes) -
+                         std::min(range.source_offset_bytes, range.offset_bytes);
+  if (&*source.inode == &*inode && apart < range.size_bytes) {
+    return std::unexpected(std::errc::invalid_argument);
+  }
+  // After the size was taken, which is that of what is here as well. A server that restarts loses
+  // what was not committed.
+  std::errc error = FlushWrites(superblock, *source.inode, Until::kCommitted);
+  if (error == kOk) error = superblock.write_errors.Peek(*source.inode, source.seen_);
+  if (error != kOk) return std::unexpected(error);
+  Result<uint64_t> copied = CopyLocked(source, range);
+  // Another client has cut the source, or seems to have.
+  const bool is_cut = copied ? *copied == 0 : copied.error() == std::errc::invalid_argument;
+  if (!is_cut) return copied;
+  const auto now = source.SizeNow(/*force=*/true);
+  if (!now) return now;
+  return *now <= range.source_offset_bytes ? 0 : reads;
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
+auto FileData::CopyLocked(FileData& source, const protocol::CopiedRange& range)
+    -> Result<uint64_t> {
+  const FileLock lock(superblock, *inode);
+  if (!lock) return std::unexpected(CallDeadline::Error());
+  for (FileData* const end : {&source, this}) {
+    if (end->open == nullptr || !end->lock_owners.had_any()) continue;
+    const std::errc error = superblock.protocol->ConfirmLocks(*end->open);
+    if (error != kOk) return std::unexpected(error);
+  }
+  return WriteBack::Of(superblock, *inode)
+      ->Copy(source.shared_from_this(), range, shared_from_this());
+}
+
+// `force`: asks the server, too, if the attributes are fresh.
+auto FileData::SizeNow(bool force) -> Result<uint64_t> {
+  const std::errc error = nfs::RevalidateInode(superblock, *inode, credential->key(), force);
+  if (error != kOk) return std::unexpected(error);
+  Attributes now;
+  nfs::CopyAttributes(*inode, now);
+  return now.size_bytes;
+}
+
 auto FileData::Seek(uint64_t offset_bytes, protocol::Content content) -> Result<uint64_t> {
   // A server that has restarted has holes where it has lost what was not committed.
   std::errc error = FlushWrites(superblock, *inode, Until::kCommitted);
@@ -156,14 +211,11 @@ auto FileData::Seek(uint64_t offset_bytes, protocol::Content content) -> Result<
   }
   if (reply.error != std::errc::operation_not_supported) return std::unexpected(reply.error);
   // generic_file_llseek().
-  error = nfs::RevalidateInode(superblock, *inode, who);
-  if (error != kOk) return std::unexpected(error);
-  Attributes now;
-  nfs::CopyAttributes(*inode, now);
-  if (offset_bytes >= now.size_bytes) {
+  const auto size = SizeNow(/*force=*/false);
+  if (size && offset_bytes >= *size) {
     return std::unexpected(std::errc::no_such_device_or_address);
   }
-  return content == protocol::Content::kData ? offset_bytes : now.size_bytes;
+  return size && content == protocol::Content::kData ? offset_bytes : size;
 }
 
 // The end of the file on the server, or of what was written here and that it may lose.

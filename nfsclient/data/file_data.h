@@ -50,6 +50,11 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
   // timed_out, operation_canceled, not_enough_memory: the outcome is not known, but on a hard
   // mount it is complete before what is written later; operation_not_supported; the server's.
   [[nodiscard]] std::errc Allocate(const protocol::Allocation& allocation);
+  // copy_file_range(2) inside the server, of what was written before, too: the bytes that it has
+  // copied onto its stable storage, 0 at the end of `source`. Preconditions: both are open in one
+  // mount. Errors: as above; operation_not_supported where the caller is to read and write;
+  // invalid_argument if what is copied would be copied over; an error of write-back of `source`.
+  [[nodiscard]] Result<uint64_t> CopyFrom(FileData& source, protocol::CopiedRange range);
   // lseek(2) with SEEK_DATA or SEEK_HOLE, of what was written before, too. Where the server does
   // not say, all is data and the end is a hole. Errors: no_such_device_or_address.
   [[nodiscard]] Result<uint64_t> Seek(uint64_t offset_bytes, protocol::Content content);
@@ -71,6 +76,8 @@ class FileData : public nfs::OpenContext, public std::enable_shared_from_this<Fi
  private:
   Result<size_t> ReadSequentially(std::span<std::byte> into, uint64_t offset_bytes);
   Result<size_t> ReadFromServer(std::span<std::byte> into, uint64_t offset_bytes);
+  Result<uint64_t> CopyLocked(FileData& source, const protocol::CopiedRange& range);
+  Result<uint64_t> SizeNow(bool force);
   Result<size_t> WriteLocked(std::span<const std::byte> data, uint64_t offset_bytes);
   Result<uint64_t> FindEnd();
   void FlushIfFull() const;

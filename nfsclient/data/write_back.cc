@@ -442,6 +442,24 @@ std::errc WriteBack::Allocate(const protocol::Allocation& allocation, const Cont
   });
 }
 
+// nfs42_proc_copy().
+std::expected<uint64_t, std::errc> WriteBack::Copy(const Context& source,
+                                                   const protocol::CopiedRange& range,
+                                                   const Context& context) {
+  const std::errc error = CallAlone(std::nullopt, [&]() -> std::errc {
+    KeepContext(context);
+    KeepContext(source);
+    context_ = context;
+    alone_.source = source;
+    alone_.in_flight = superblock_.protocol->StartCopy(inode_->handle(), context->open.get(),
+                                                       source->inode->handle(), source->open.get(),
+                                                       range, context->credential->key());
+    return {};
+  });
+  if (error != kOk) return std::unexpected(error);
+  return alone_.copied_bytes;
+}
+
 // Writes back, sends a call by `send()`, which sets alone_.in_flight, and waits for it. `cuts_at`:
 // of a truncation.
 template <typename Send>
@@ -459,6 +477,7 @@ std::errc WriteBack::CallAlone(std::optional<uint64_t> cuts_at, Send send) {
       error = std::errc::not_enough_memory;
     }
     if (error == kOk && alone_.in_flight == nullptr) error = std::errc::not_enough_memory;
+    if (error != kOk) alone_.source = nullptr;
   }
   if (error == kOk) error = FinishCallAlone();
   if (error == kOk) error = alone_.outcome;
@@ -476,7 +495,9 @@ std::errc WriteBack::FinishCallAlone() {
   }
   alone_.in_flight = nullptr;
   alone_.credential = {};
+  alone_.source = nullptr;  // contexts_ has it still
   alone_.outcome = reply->error;
+  alone_.copied_bytes = reply->copied_bytes;
   superblock_.dirty_files.NoteWrite(*inode_);
   // The size in the reply is the file's: nothing was written since it was sent.
   nfs::SetValidityBits(*inode_, icache::kInvalidDirty | icache::kRetained, false);
@@ -485,15 +506,16 @@ std::errc WriteBack::FinishCallAlone() {
   if (reply->error == std::errc::not_enough_memory) {  // the server may have made it
     nfs::InvalidateAttributes(superblock_, *inode_);
   }
-  if (reply->error != kOk) return {};
+  const bool may_be_made = reply->error == kOk || !nfs::IsKnown(reply->error);
   if (!alone_.cuts_at) {
-    // The caller that gave it up may have pages of the hole (fuse_file_fallocate()).
-    if (alone_.outlived_wait) {
+    // A caller that gave it up, or does not know, may have pages of before (fuse_file_fallocate()).
+    if (may_be_made && (alone_.outlived_wait || reply->error != kOk)) {
       nfs::SetValidityBits(*inode_, icache::kDataInUse, false);
       superblock_.invalidations.Post(nfs::InvalidReason::kChanged, *inode_);
     }
     return {};
   }
+  if (reply->error != kOk) return {};
   {
     const std::lock_guard lock(mutex_);
     extents_.Truncate(*alone_.cuts_at);

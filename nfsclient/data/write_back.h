@@ -8,12 +8,12 @@
 //
 // Invariants
 //   W1 Extents change as extent_map.h has it. A WRITE that a Deadline or a Cancellation does not
-//      wait for stays in flight, and so does a SETATTR of the size, an ALLOCATE or a DEALLOCATE:
-//      what follows waits for it.
+//      wait for stays in flight, and so does a SETATTR of the size, an ALLOCATE, a DEALLOCATE or a
+//      COPY: what follows waits for it.
 //   W2 The file's end is its inode's i_size, which a write has advanced before it returns, and
 //      which is behind all that is here (attribute_cache.h: GrowSize()).
 //   W3 A truncation is one step under the file's i_rwsem: write back, cut, forget, set the end. So
-//      is a hole: write back, punch it.
+//      is a hole: write back, punch it; and what the server copies into the file.
 //   W4 What other clients change is not taken for ours (own_changes.h).
 //   W5 While it has data, or calls in flight, it is in Superblock::dirty_files: the last close
 //      loses nothing.
@@ -37,6 +37,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <expected>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -107,6 +108,11 @@ class WriteBack {
                                    const sunrpc_auth::Credential& credential);
   // [locked] fallocate(2). Errors: as above.
   [[nodiscard]] std::errc Allocate(const protocol::Allocation& allocation, const Context& context);
+  // [locked] Has the server copy from another file, or from this one: returns the bytes. Errors: as
+  // above. Preconditions: what was written to `source` is on the server's stable storage.
+  [[nodiscard]] std::expected<uint64_t, std::errc> Copy(const Context& source,
+                                                        const protocol::CopiedRange& range,
+                                                        const Context& context);
 
   // When the oldest of what is not on stable storage was written (rcu::CoarseNowNs()), or later; 0:
   // all is.
@@ -180,7 +186,7 @@ class WriteBack {
     uint64_t last_written = 0;
     protocol::CommitInFlight in_flight = nullptr;
   } commit_;
-  // SETATTR of the size, ALLOCATE or DEALLOCATE: nothing else is in flight beside it.
+  // SETATTR of the size, ALLOCATE, DEALLOCATE or COPY: nothing else is in flight beside it.
   struct {
     std::optional<uint64_t> cuts_at = {};  // the size
     bool outlived_wait = false;            // of the caller
@@ -188,6 +194,8 @@ class WriteBack {
     sunrpc_auth::CredentialRef credential = {};  // of a SETATTR
     protocol::SetAttributesInFlight in_flight = nullptr;
     std::errc outcome{};
+    uint64_t copied_bytes = 0;
+    Context source = nullptr;  // of a COPY
   } alone_;
 };
 

@@ -271,6 +271,26 @@ void Allocate(fuse_req_t request, fuse_ino_t number, int mode, off_t offset, off
   });
 }
 
+// copy_file_range(2), before which the kernel writes back the pages of both files. Where this fails
+// with EOPNOTSUPP it reads and writes.
+void CopyRange(fuse_req_t request, fuse_ino_t, off_t source_offset, fuse_file_info* source_info,
+               fuse_ino_t number, off_t offset, fuse_file_info* info, size_t length, int flags) {
+  if (!HasSpaceCalls(request)) return (void)fuse_reply_err(request, ENOSYS);
+  if (flags != 0) return (void)fuse_reply_err(request, EINVAL);
+  AnswerOnWorker(
+      request,
+      [number, source_at = static_cast<uint64_t>(source_offset), at = static_cast<uint64_t>(offset),
+       length, &from = Handles<OpenFile>::At(*source_info),
+       &open = Handles<OpenFile>::At(*info)](const Try& attempt) -> std::errc {
+        open.written = true;
+        const auto copied = open.file->CopyFrom(*from.file, source_at, at, length);
+        if (!copied) return copied.error();
+        if (*copied != 0) attempt.file_system.nodes.SizeOf(number).Write(at + *copied);
+        fuse_reply_write(attempt.request, *copied);
+        return {};
+      });
+}
+
 // lseek(2) with SEEK_DATA or SEEK_HOLE. The kernel does without where no server can say.
 void Seek(fuse_req_t request, fuse_ino_t number, off_t offset, int whence, fuse_file_info* info) {
   if (!HasSpaceCalls(request)) return (void)fuse_reply_err(request, ENOSYS);
@@ -309,6 +329,7 @@ void AddFileOperations(fuse_lowlevel_ops& operations) {
   operations.fsync = Sync;
   operations.release = Release;
   operations.fallocate = Allocate;
+  operations.copy_file_range = CopyRange;
   operations.lseek = Seek;
 }
 

@@ -10,8 +10,7 @@
 
 namespace nfswalk::mount {
 
-// Left out are, so that the kernel does without (ENOSYS): extended attributes, fallocate,
-// copy_file_range and lseek for holes.
+// Left out are extended attributes, so that the kernel does without (ENOSYS).
 void AddNameOperations(fuse_lowlevel_ops& operations);
 void AddAttributeOperations(fuse_lowlevel_ops& operations);
 void AddFileOperations(fuse_lowlevel_ops& operations);

@@ -287,8 +287,10 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   bool changed = ContentDiffers(inode, known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
-    // An older reply may only invalidate (ATTR-9).
-    if (changed || OwnershipChanged(known, attributes)) InvalidateLocked(superblock, inode);
+    // An older reply may only invalidate (ATTR-9); once, as threads that ask at the same time would
+    // keep each other's replies from being newer for ever.
+    const bool is_other = changed || OwnershipChanged(known, attributes);
+    if (is_other && !Has(inode, icache::kInvalidChange)) InvalidateLocked(superblock, inode);
     return {};
   }
   uint64_t now = rcu::CoarseNowNs();

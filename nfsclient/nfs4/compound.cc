@@ -141,6 +141,7 @@ bool MustExecuteOnce(int operation) {
     case OP_RENAME:
     case OP_SETATTR:
     case kOpAllocate:
+    case kOpCopy:
     case kOpDeallocate:
       return true;
     default:
@@ -311,6 +312,15 @@ Compound& Compound::Seek(const StateId& state, uint64_t offset_bytes, Content co
   Add(kOpSeek);
   AddState(state);
   writer_.U64(offset_bytes).U32(static_cast<uint32_t>(content));
+  return *this;
+}
+
+Compound& Compound::Copy(const StateId& source, const StateId& target, const CopiedRange& range) {
+  Add(kOpCopy);
+  AddState(source);
+  AddState(target);
+  writer_.U64(range.source_offset_bytes).U64(range.offset_bytes).U64(range.size_bytes);
+  writer_.Bool(true).Bool(true).U32(0);  // consecutive, synchronous, no other server
   return *this;
 }
 
@@ -544,57 +554,6 @@ rpc::Request Compound::Encode() const {
           .results_bytes_max = static_cast<uint32_t>(results_bytes_max_),
           .data_into = read_into_,
           .find_data = FindReadData};
-}
-
-CompoundReader::CompoundReader(rpc::XdrReader& results) : body_(results) {
-  refused_status_ = static_cast<int>(body_.U32());
-  (void)body_.Bytes(body_.bytes_left());  // the tag
-  results_left_ = body_.U32();
-  if (!body_.good()) Fail();
-  rpc::XdrReader begin = body_;
-  if (results_left_ == 0 || begin.U32() != rpc::kOpSequence) return;
-  --results_left_;
-  const auto sequence = rpc::ReadSequence(body_);
-  if (!sequence) {
-    Fail();
-    return;
-  }
-  status_ = static_cast<int>(sequence->status);
-  error_ = ErrnoOfStatus4(status_);
-}
-
-bool CompoundReader::Next(int operation) {
-  if (error_ != std::errc{}) return false;
-  if (results_left_ == 0) {
-    // No result: the server may have refused the whole COMPOUND (NFS4ERR_RESOURCE).
-    status_ = refused_status_;
-    error_ = status_ == NFS4_OK ? std::errc::io_error : ErrnoOfStatus4(status_);
-    return false;
-  }
-  --results_left_;
-  const auto answered = static_cast<int>(body_.U32());
-  const auto status = static_cast<int>(body_.U32());
-  if (!body_.good() || answered != operation) {
-    Fail();
-    return false;
-  }
-  status_ = status;
-  error_ = ErrnoOfStatus4(status);
-  if (error_ == kTooSmall && operation != OP_READDIR) Fail();  // valid for READDIR only
-  if (status != NFS4_OK) return false;
-  // SETATTR's attrsset is not used.
-  if (operation == OP_SETATTR) SkipBitmap();
-  return TakeBody(true);
-}
-
-bool CompoundReader::TakeBody(bool is_valid) {
-  if (!is_valid || !body_.good()) Fail();
-  return error_ == std::errc{};
-}
-
-void CompoundReader::SkipBitmap() {
-  const size_t words = body_.U32();
-  body_.Skip(words * sizeof(uint32_t));
 }
 
 }  // namespace nfswalk::protocol

@@ -58,9 +58,11 @@ class Compound {
                   Stability stability);
   // COMMIT of the whole file.
   Compound& Commit();
-  // ALLOCATE or DEALLOCATE; SEEK. Of version 4.2.
+  // These are of version 4.2; the first is ALLOCATE or DEALLOCATE.
   Compound& Allocate(const StateId& state, const Allocation& allocation);
   Compound& Seek(const StateId& state, uint64_t offset_bytes, Content content);
+  // Copies of the saved file into the current one, within this server.
+  Compound& Copy(const StateId& source, const StateId& target, const CopiedRange& range);
   // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds
   // the reply.
   Compound& ReadDir(ReadDirPosition position, uint32_t max_bytes, bool plus);

@@ -369,6 +369,23 @@ bool TakeSeek(CompoundReader& reader, SeekReply& reply) {
   return true;
 }
 
+bool TakeCopied(CompoundReader& reader, const CopiedRange& range, CopyResult& result) {
+  if (!reader.Next(kOpCopy)) return false;
+  rpc::XdrReader& body = reader.body();
+  const bool is_done = body.U32() == 0;  // no id by which a callback would tell that it is
+  CopyResult taken;
+  taken.count_bytes = body.U64();
+  taken.committed = Stability{body.U32()};
+  taken.verifier = ReadVerifier(body);
+  (void)body.U32();  // consecutive
+  (void)body.U32();  // synchronous
+  const bool is_sane =
+      taken.count_bytes <= range.size_bytes && taken.committed <= Stability::kFileSync;
+  if (!reader.TakeBody(is_done && is_sane)) return false;
+  result = taken;
+  return true;
+}
+
 bool TakeTested(CompoundReader& reader, std::span<int> statuses) {
   if (!reader.Next(kOpTestStateId)) return false;
   const bool is_of_each = reader.body().U32() == statuses.size();

@@ -104,9 +104,17 @@ struct OpenGrant {
 bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
 // SEEK, into all but the error.
 bool TakeSeek(CompoundReader& reader, SeekReply& reply);
-// OPEN_CONFIRM; CLOSE.
+// The result of Copy().
+struct CopyResult {
+  uint64_t count_bytes = 0;
+  Stability committed = Stability::kFileSync;
+  uint64_t verifier = 0;
+};
+// False also for a copy that the server makes behind its reply, and for more than the range.
+bool TakeCopied(CompoundReader& reader, const CopiedRange& range, CopyResult& result);
 // An nfsstat4 for each state id of TestStates(); false for more or fewer.
 bool TakeTested(CompoundReader& reader, std::span<int> statuses);
+// OPEN_CONFIRM; CLOSE.
 bool TakeConfirmed(CompoundReader& reader, StateId& state);
 bool TakeClosed(CompoundReader& reader);
 bool TakeLocked(CompoundReader& reader, StateId& state);

@@ -92,6 +92,10 @@ class Nfs4 final : public Protocol {
   SetAttributesInFlight StartAllocate(const FileHandle& file, const Allocation& allocation,
                                       const OpenState* state,
                                       const Credential& credential) override;
+  bool can_copy() const override { return has_operations_of_4_2() && !copy_is_missing_.load(); }
+  SetAttributesInFlight StartCopy(const FileHandle& file, const OpenState* state,
+                                  const FileHandle& source, const OpenState* source_state,
+                                  const CopiedRange& range, const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
   void ReadDirBatch(std::span<const ListQuestion> questions, const Credential& credential,
@@ -196,6 +200,9 @@ class Nfs4 final : public Protocol {
   // system.
   std::atomic<bool> seek_is_missing_{false};
   std::atomic<bool> allocate_is_missing_{false};
+  // Set where it was not supported as well, or not without a callback: a mount of several file
+  // systems asks no more of any.
+  std::atomic<bool> copy_is_missing_{false};
 };
 
 }  // namespace nfswalk::protocol

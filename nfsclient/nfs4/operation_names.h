@@ -18,6 +18,7 @@ inline constexpr int kOpTestStateId = 55;
 inline constexpr int kOpDestroyClientId = 57;
 inline constexpr int kOpReclaimComplete = 58;
 inline constexpr int kOpAllocate = 59;
+inline constexpr int kOpCopy = 60;
 inline constexpr int kOpDeallocate = 62;
 inline constexpr int kOpSeek = 69;
 

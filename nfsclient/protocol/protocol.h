@@ -203,6 +203,7 @@ struct LinkReply {
 struct SetAttributesReply {
   std::errc error{};
   WeakCacheConsistency file;
+  uint64_t copied_bytes = 0;  // of StartCopy()
 };
 struct SeekReply {
   std::errc error{};
@@ -365,7 +366,20 @@ class Protocol {
   virtual SetAttributesInFlight StartAllocate(const FileHandle& /*file*/, const Allocation&,
                                               const OpenState* /*state*/, const Credential&) {
     return std::make_unique<Ended<SetAttributesReply>>(
-        SetAttributesReply{std::errc::operation_not_supported, {}});
+        SetAttributesReply{std::errc::operation_not_supported, {}, 0});
+  }
+  // Whether the server may know StartCopy().
+  virtual bool can_copy() const { return false; }
+  // Has the server copy a part of `source` into `file`, onto its stable storage; or less of it, or
+  // nothing where the source was cut: copied_bytes of the reply. As StartWrite(). Preconditions:
+  // the part is within `source` as far as is known, and not copied over. Errors:
+  // operation_not_supported also where the source may be stale; invalid_argument where it was cut.
+  virtual SetAttributesInFlight StartCopy(const FileHandle& /*file*/, const OpenState* /*state*/,
+                                          const FileHandle& /*source*/,
+                                          const OpenState* /*source_state*/, const CopiedRange&,
+                                          const Credential&) {
+    return std::make_unique<Ended<SetAttributesReply>>(
+        SetAttributesReply{std::errc::operation_not_supported, {}, 0});
   }
   // COMMIT of the whole file.
   virtual CommitReply Commit(const FileHandle& /*file*/, const Credential&) { return {}; }

@@ -107,6 +107,13 @@ struct Allocation {
   bool is_hole = false;
 };
 
+// A part of one file that is copied into another, or elsewhere in the same (copy_file_range(2)).
+struct CopiedRange {
+  uint64_t source_offset_bytes = 0;
+  uint64_t offset_bytes = 0;
+  uint64_t size_bytes = 0;
+};
+
 // statvfs(3); RFC 1813 3.3.18, RFC 7530 5.8.2. What a server does not say is 0.
 struct FileSystemSpace {
   uint64_t total_bytes = 0;

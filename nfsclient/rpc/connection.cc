@@ -182,7 +182,7 @@ bool Connection::TakeSequence(Call& call) {
   call.is_executing_ = was_resent && call.request_.is_cached && slots_.Has(taken) && result &&
                        result->status == SequenceResult::kDelay;
   if (call.is_executing_) return true;  // keeps its slot
-  const bool is_own = !result || slots_.IsOf(taken, *result);
+  const bool is_own = !result || SessionSlots::IsOf(taken, *result);
   if (!is_own) result.reset();
   call.slot_.reset();
   call.slot_was_sent_ = call.slot_was_resent_ = false;

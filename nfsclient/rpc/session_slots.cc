@@ -94,7 +94,8 @@ SessionSlots::Taken SessionSlots::Take(uint32_t xid) {
   slot.state = State::kTaken;
   slot.is_probe = !unused;
   slot.xid = xid;
-  return {session_->generation, index, slot.sequence + (slot.is_probe ? 1 : 0)};
+  return {session_->generation, index, slot.sequence + (slot.is_probe ? 1 : 0), IdOf(index),
+          session_->id};
 }
 
 void SessionSlots::Encode(const Taken& taken, bool is_cached, std::span<std::byte> at) const {
@@ -108,14 +109,10 @@ void SessionSlots::Encode(const Taken& taken, bool is_cached, std::span<std::byt
   Put(at, is_cached ? 1 : 0);
 }
 
-bool SessionSlots::IsOf(size_t index, uint32_t sequence, const SequenceResult& result) const {
+bool SessionSlots::IsOf(const Taken& taken, const SequenceResult& result) {
   if (result.status != kOk) return true;
-  return result.session == session_->id && result.slot == IdOf(index) &&
-         result.sequence == sequence;
-}
-
-bool SessionSlots::IsOf(const Taken& taken, const SequenceResult& result) const {
-  return !Has(taken) || IsOf(taken.index, taken.sequence, result);
+  return result.session == taken.session && result.slot == taken.slot &&
+         result.sequence == taken.sequence;
 }
 
 void SessionSlots::Answer(const Taken& taken, const std::optional<SequenceResult>& result,
@@ -187,8 +184,9 @@ void SessionSlots::TakeLate(uint32_t xid, XdrReader& results) {
     if (slots_[index].state != State::kUnsettled || slots_[index].xid != xid) continue;
     const auto result = ReadSequence(results);
     const Slot& slot = slots_[index];
-    const uint32_t sent = slot.sequence + (slot.is_probe ? 1 : 0);
-    if (result && IsOf(index, sent, *result)) TakeResult(index, *result, false);
+    const Taken sent{session_->generation, index, slot.sequence + (slot.is_probe ? 1 : 0),
+                     IdOf(index), session_->id};
+    if (result && IsOf(sent, *result)) TakeResult(index, *result, false);
     return;
   }
 }

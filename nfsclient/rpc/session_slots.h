@@ -90,6 +90,8 @@ class SessionSlots {
     uint64_t generation = 0;
     size_t index = 0;
     uint32_t sequence = 0;
+    uint32_t slot = 0;
+    std::array<char, 16> session{};
   };
 
   // Begins to use `session`: the slots `first`, `first` + `stride`, ... Preconditions: it has
@@ -111,7 +113,7 @@ class SessionSlots {
   void Encode(const Taken& taken, bool is_cached, std::span<std::byte> at) const;
   // Returns whether it is that of the call, which names session, slot and number: a server that has
   // mixed up its replies answers with that of another.
-  bool IsOf(const Taken& taken, const SequenceResult& result) const;
+  static bool IsOf(const Taken& taken, const SequenceResult& result);
   // Takes the result of the call's SEQUENCE; nullopt: the reply has none, which leaves it
   // unsettled.
   // `was_resent`: an earlier transmission may be executed still.
@@ -131,7 +133,6 @@ class SessionSlots {
     uint32_t xid = 0;
   };
 
-  bool IsOf(size_t index, uint32_t sequence, const SequenceResult& result) const;
   uint32_t IdOf(size_t index) const { return first_ + stride_ * static_cast<uint32_t>(index); }
   bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= highest_; }
   std::optional<size_t> Lowest(State state) const;

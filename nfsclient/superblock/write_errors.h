@@ -67,6 +67,15 @@ class WriteErrors {
   [[nodiscard]] std::errc Check(const icache::Inode& inode, Seen seen) {
     return CheckAndAdvance(inode, seen);
   }
+  // Returns what Check() would, and that is not reported by this.
+  [[nodiscard]] std::errc Peek(const icache::Inode& inode, Seen seen) const {
+    if (count_.load() == 0) return {};
+    const std::lock_guard lock(mutex_);
+    if (number_of_all_ > seen) return of_all_;
+    const auto found = errors_.find(&inode);
+    const bool is_new = found != errors_.end() && found->second.number > seen;
+    return is_new ? found->second.error : std::errc{};
+  }
   // One that none was told, if there is any.
   [[nodiscard]] std::errc FindUnreported() const {
     const std::lock_guard lock(mutex_);

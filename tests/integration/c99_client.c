@@ -76,6 +76,11 @@ static void files(void) {
   const int allocated = nfswalk_allocate(file, 0, 3);
   CHECK(allocated == 0 || allocated == -EOPNOTSUPP); /* before version 4.2 */
   CHECK(nfswalk_punch_hole(file, 0, 1) == allocated);
+  CHECK(nfswalk_copy_range(file, 0, NULL, 0, 1) == -EFAULT);
+  CHECK(nfswalk_copy_range(file, 1, file, 0, 2) == -EINVAL);
+  const int64_t copied = nfswalk_copy_range(file, 8, file, 0, 3);
+  CHECK(copied == 3 || copied == -EOPNOTSUPP);
+  CHECK(nfswalk_fsetattr(file, &shorter, &attributes) == 0);
   struct nfswalk_lock_conflict held = {0};
   CHECK(nfswalk_try_lock(file, 1, NFSWALK_WRITE_LOCK, 2, 3) == 0);
   CHECK(nfswalk_try_lock(file, 2, NFSWALK_READ_LOCK, 0, 0) == -EAGAIN);

@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "tests/integration/command_run.h"
@@ -74,6 +77,43 @@ TEST_P(CpCommandTest, HolesAreCopiedAsHoles) {
   // By the last one, in KiB.
   EXPECT_LT(std::stoi(Here("du -k copy")), 1000);
   EXPECT_LT(std::stoi(Shell("du -k back")), 1000);
+}
+
+// By Linux' own server, where that is the test's; 0 elsewhere.
+int CopiesOfServer() {
+  constexpr int kCopy = 60;
+  std::ifstream statistics(getenv("NFSWALK_KNFSD") == nullptr ? "" : "/proc/net/rpc/nfsd");
+  for (std::string line; std::getline(statistics, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word) || word != "proc4ops") continue;
+    int calls = 0;
+    for (int at = -1; at <= kCopy; ++at) words >> calls;  // the first is their number
+    return calls;
+  }
+  return 0;
+}
+
+// By the server itself where that can.
+TEST_P(CpCommandTest, FilesAreCopiedInsideTheExport) {
+  const std::string hole_aware = "nfs://127.0.0.1/export?version=4.2";
+  Shell(
+      "mkdir d; head -c 40000007 /dev/urandom > d/large; echo a > d/small; : > d/empty;"
+      "truncate -s 8M d/holes; printf data | dd of=d/holes bs=1 seek=5000000 conv=notrunc 2>&1");
+  int number = 0;
+  for (const std::string& from : {Url(), hole_aware}) {
+    for (const std::string& to : {Url(), hole_aware}) {
+      const std::string name = "to" + std::to_string(++number);
+      const int before = CopiesOfServer();
+      const ProgramRun run = Run({"cp", "-r", from, "d", to, name});
+      EXPECT_EQ(run.exit_code, 0) << run.err;
+      Shell("diff -r d " + name);
+      if (from == hole_aware) Shell("test $(du -k " + name + "/holes | cut -f1) -lt 1000");
+      const bool may_copy = from == to && from == hole_aware;
+      if (getenv("NFSWALK_KNFSD") == nullptr) continue;
+      EXPECT_EQ(CopiesOfServer() > before, may_copy);
+    }
+  }
 }
 
 TEST_P(CpCommandTest, ATreeIsCopiedWithItsLinks) {

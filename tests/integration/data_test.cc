@@ -93,7 +93,7 @@ class Data : public fixtures::DataClient {
     Note("read", at, bytes);
     std::string text(bytes, '?');
     const auto count = file.PRead(std::as_writable_bytes(std::span(text)), at);
-    ASSERT_TRUE(count.has_value());
+    ASSERT_TRUE(count.has_value()) << std::make_error_code(count.error()).message();
     text.resize(*count);
     const std::string expected = at < model_.size() ? model_.substr(at, bytes) : "";
     ASSERT_EQ(fixtures::Difference(text, expected), "") << "at " << at;
@@ -142,6 +142,22 @@ class Data : public fixtures::DataClient {
     ASSERT_EQ(file.Allocate(at, bytes), kOk);
     model_.resize(std::max(model_.size(), at + bytes));
   }
+  // From the file to itself, by the server where that can.
+  void Copy(File& file) {
+    const size_t from = Draw(model_.size() + 1), to = Draw(file_bytes_max() / 2);
+    const size_t bytes = std::min(DrawBytes(), from < to ? to - from : from - to);
+    Note("copy from", from, bytes);
+    Note("copy to", to, bytes);
+    const auto copied = file.CopyFrom(*files_[Draw(files_.size())], from, to, bytes);
+    if (!copied && copied.error() == std::errc::operation_not_supported) return;
+    ASSERT_TRUE(copied.has_value());
+    ASSERT_LE(*copied, bytes);
+    const std::string part = model_.substr(from, *copied);
+    if (part.empty()) return;
+    ASSERT_EQ(part.size(), *copied);
+    if (model_.size() < to + part.size()) model_.resize(to + part.size());
+    model_.replace(to, part.size(), part);
+  }
   // Where the holes are is the file system's, but they are zeros.
   void Seek(File& file) {
     const size_t at = Draw(file_bytes_max());
@@ -158,7 +174,8 @@ class Data : public fixtures::DataClient {
   void Step() {
     which_ = Draw(files_.size());
     File& file = *files_[which_];
-    const size_t operation = Draw(has_space_calls() ? 23 : 20);
+    const size_t operation = Draw(has_space_calls() ? 24 : 20);
+    if (operation == 23) return Copy(file);
     if (operation == 20) return PunchHole(file);
     if (operation == 21) return Allocate(file);
     if (operation == 22) return Seek(file);

@@ -139,7 +139,7 @@ void CopyToExport(Session& session, Client& to, const ExportCopy::Settings& sett
 
 void RunCommand(Session& session, const Paths& paths, const CpOptions& options) {
   std::expected<std::unique_ptr<Client>, MountError> to;
-  if (options.to) to = Client::Mount(options.to->mount);
+  if (options.to && !options.to->same_url) to = Client::Mount(options.to->mount);
   if (!to) return session.FailMount(options.to->url, to.error().message);
   Client& target = *to != nullptr ? **to : session.client();
   // A file that is removed while it is still open is under a hidden name then.

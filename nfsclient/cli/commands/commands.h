@@ -68,6 +68,7 @@ struct CpOptions {
     MountOptions mount;
     std::string url;
     bool same_export = false;  // as the source's
+    bool same_url = false;     // one mount does: the server can copy by itself
   };
 
   TreeOptions tree{.threads = 32};

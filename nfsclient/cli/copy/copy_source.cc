@@ -59,7 +59,8 @@ class FromExport final : public CopySource {
                       },
                       [file](uint64_t offset_bytes, Content content) {
                         return file->Seek(offset_bytes, content);
-                      }};
+                      },
+                      file};
   }
   Result<std::string> ReadLink(const TreeEntry& entry) override {
     const auto link = ResolveListed(entry, credential_);
@@ -263,7 +264,8 @@ class FromHere final : public CopySource {
 
 CopiedData CopyData(const SourceFile& source, std::span<std::byte> room,
                     const std::function<std::errc(uint64_t bytes)>& skip,
-                    const std::function<std::errc(std::span<const std::byte>)>& write) {
+                    const std::function<std::errc(std::span<const std::byte>)>& write,
+                    const std::function<uint64_t(uint64_t, uint64_t)>& copy) {
   CopiedData copied;
   uint64_t& at = copied.size_bytes;
   for (;;) {
@@ -272,6 +274,10 @@ CopiedData CopyData(const SourceFile& source, std::span<std::byte> room,
     if (copied.refused != kOk) return copied;
     at = data.begin;
     while (at < data.end) {
+      if (const uint64_t done = copy ? copy(at, data.end - at) : 0; done != 0) {
+        at += done;
+        continue;
+      }
       const auto piece = room.first(std::min<uint64_t>(room.size(), data.end - at));
       const Result<size_t> count = source.read(piece, at);
       if (!count) {

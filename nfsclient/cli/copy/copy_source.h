@@ -29,6 +29,7 @@ struct SourceFile {
   std::function<Result<size_t>(std::span<std::byte>, uint64_t offset_bytes)> read;
   // As File::Seek().
   std::function<Result<uint64_t>(uint64_t offset_bytes, Content content)> seek;
+  std::shared_ptr<const File> of_export = nullptr;  // if it is
 };
 
 struct CopiedData {
@@ -37,10 +38,12 @@ struct CopiedData {
   uint64_t size_bytes = 0;
 };
 // Copies the data of a file in pieces that fit `room`. `skip(bytes)`: there is a hole;
-// `write(data)`. Both return errors, which end the copy.
+// `write(data)`. Both return errors, which end the copy. `copy(offset_bytes, bytes)`, if given:
+// returns how much was copied without being read here, 0: that is to be read.
 CopiedData CopyData(const SourceFile& source, std::span<std::byte> room,
                     const std::function<std::errc(uint64_t bytes)>& skip,
-                    const std::function<std::errc(std::span<const std::byte>)>& write);
+                    const std::function<std::errc(std::span<const std::byte>)>& write,
+                    const std::function<uint64_t(uint64_t, uint64_t)>& copy = nullptr);
 
 class CopySource {
  public:

@@ -288,6 +288,40 @@ Result<std::optional<Attributes>> ExportCopy::Replaced(const Place& place) const
   return *found;
 }
 
+// Writes the data of `source` to a new file, or has the server copy it; `end`: of that, with holes.
+CopiedData ExportCopy::CopyContents(const SourceFile& source, File& file, uint64_t& end) {
+  const auto advance = [&](uint64_t bytes) {
+    end += bytes;
+    session_.console().Advance(bytes, "bytes");
+  };
+  std::vector<std::byte> room(
+      std::clamp(source.attributes.size_bytes + 1, kBufferBytesMin, kBufferBytesMax));
+  // Until it fails: the data is read and written then, which says why.
+  bool asks_server = source.of_export != nullptr;
+  return CopyData(
+      source, room,
+      [&](uint64_t bytes) {
+        advance(bytes);
+        return std::errc{};
+      },
+      [&](std::span<const std::byte> data) {
+        while (!data.empty()) {
+          const auto written = file.PWrite(data, end);
+          if (!written) return written.error();
+          data = data.subspan(*written);
+          advance(*written);
+        }
+        return std::errc{};
+      },
+      [&](uint64_t offset_bytes, uint64_t bytes) -> uint64_t {
+        if (!asks_server) return 0;
+        const auto copied = file.CopyFrom(*source.of_export, offset_bytes, end, bytes);
+        asks_server = copied.has_value();
+        advance(copied.value_or(0));
+        return copied.value_or(0);
+      });
+}
+
 void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (session_.done() || !place.directory->Make()) return;
   const auto fail = [&](std::errc error) { session_.FailLocally(entry.path, place.path, error); };
@@ -312,26 +346,8 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     return ErrorOf(made);
   });
   if (error != std::errc{}) return fail(error);
-  std::vector<std::byte> room(
-      std::clamp(attributes.size_bytes + 1, kBufferBytesMin, kBufferBytesMax));
   uint64_t end = 0;
-  const CopiedData copied = CopyData(
-      *source, room,
-      [&](uint64_t bytes) {
-        end += bytes;
-        session_.console().Advance(bytes, "bytes");
-        return std::errc{};
-      },
-      [&](std::span<const std::byte> data) {
-        while (!data.empty()) {
-          const auto written = file->PWrite(data, end);
-          if (!written) return written.error();
-          data = data.subspan(*written);
-          end += *written;
-          session_.console().Advance(*written, "bytes");
-        }
-        return std::errc{};
-      });
+  const CopiedData copied = CopyContents(*source, *file, end);
   if (copied.failed != std::errc{}) return session_.Fail(entry.path, copied.failed);
   if (copied.refused != std::errc{}) return fail(copied.refused);
   if (file->attributes().size_bytes < end) {  // a hole

@@ -64,6 +64,7 @@ class ExportCopy : public TreeVisitor {
   Result<std::shared_ptr<Node>> MakeDirectory(const TreeEntry& entry, const Place& place,
                                               bool& is_new, bool& was_there,
                                               std::optional<uint32_t>& mode_at_end);
+  CopiedData CopyContents(const SourceFile& source, File& file, uint64_t& end);
   void CopyFile(const TreeEntry& entry, const Place& place);
   void CopyLink(const TreeEntry& entry, const Place& place);
   Result<std::optional<Attributes>> Replaced(const Place& place) const;

@@ -254,7 +254,8 @@ Lease::Recovery Lease::RecoverLeft() {
   Budget budget = rpc::Retry::BudgetUntil(Clock::now() + AttemptMax());
   budget.EndWithSession();
   const Recovery recovery = recover_(client, budget);
-  if (recovery.has_left) NoteLeft();
+  // It may not have come to what was revoked, which is told of once.
+  if (recovery.has_left || is_revoked_.load()) NoteLeft();
   if (ConcernsClient(recovery.state_error)) {
     budget = caller_.NewBudget();
     (void)Regain(client.generation, recovery.state_error, budget);

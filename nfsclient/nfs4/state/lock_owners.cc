@@ -235,7 +235,23 @@ void LockOwners::Lose(LockOwner& owner) {
 void LockOwners::LoseRevoked(LockOwner& owner, Budget& budget) {
   const bool is_left = owner.known && caller_.has_sessions();
   Lose(owner);
-  if (is_left) FreeStateId(caller_, owner.state, owner.file->credential, budget);
+  if (!is_left || FreeStateId(caller_, owner.state, owner.file->credential, budget)) return;
+  const std::lock_guard lock(mutex_);
+  if (unfreed_.size() < kUnfreedMax) unfreed_.emplace_back(owner.state, owner.file->credential);
+}
+
+bool LockOwners::FreeLeft(Budget& budget) {
+  std::vector<std::pair<StateId, Credential>> states;
+  {
+    const std::lock_guard lock(mutex_);
+    states.swap(unfreed_);
+  }
+  std::erase_if(states, [&](const auto& state) {
+    return FreeStateId(caller_, state.first, state.second, budget);
+  });
+  const std::lock_guard lock(mutex_);
+  unfreed_.insert(unfreed_.end(), states.begin(), states.end());
+  return !unfreed_.empty();
 }
 
 void LockOwners::Forget(LockOwner& owner, ByteRange range) {
@@ -245,7 +261,7 @@ void LockOwners::Forget(LockOwner& owner, ByteRange range) {
 
 void LockOwners::Release(LockOwner& owner, const Opener& opener, Budget& budget) {
   if (owner.known && caller_.has_sessions()) {
-    FreeStateId(caller_, owner.state, owner.file->credential, budget);
+    (void)FreeStateId(caller_, owner.state, owner.file->credential, budget);
   } else if (owner.known) {
     Compound compound;
     compound.ReleaseLockOwner(opener.client_id, owner.name);

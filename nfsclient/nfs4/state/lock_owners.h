@@ -88,6 +88,7 @@ class LockOwners {
   using Budget = rpc::Caller::Budget;
 
   static constexpr size_t kIdleMax = 16;
+  static constexpr size_t kUnfreedMax = 256;
 
   // By which open-owner, and under which client id, a lock-owner calls. `owner` is used where the
   // server does not know the lock-owner yet.
@@ -126,6 +127,8 @@ class LockOwners {
   void Lose(LockOwner& owner);
   // The server does not take its state id any more, and may have revoked it.
   void LoseRevoked(LockOwner& owner, Budget& budget);
+  // Frees what LoseRevoked() had no answer for; returns whether something is left.
+  bool FreeLeft(Budget& budget);
   // Takes `range` from a lock-owner whose locks are lost.
   void Forget(LockOwner& owner, ByteRange range);
   // Tells the server that it is not used any more, and takes it out of the table. Preconditions:
@@ -150,6 +153,8 @@ class LockOwners {
   mutable std::mutex mutex_;
   std::map<Key, std::shared_ptr<LockOwner>> owners_;  // guarded by mutex_
   uint64_t next_name_ = 0;                            // guarded by mutex_
+  // Not freed on the server; at most kUnfreedMax. Guarded by mutex_.
+  std::vector<std::pair<StateId, Credential>> unfreed_;
 };
 
 }  // namespace nfswalk::protocol

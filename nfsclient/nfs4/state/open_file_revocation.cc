@@ -22,7 +22,8 @@ std::vector<OpenFiles::HeldState> OpenFiles::StatesOf(uint64_t generation) {
   for (const std::shared_ptr<LockOwner>& owner : lock_owners_.All()) {
     // Who calls by it is told by the reply.
     const std::unique_lock calling(owner->calling, std::chrono::steady_clock::now());
-    if (calling && owner->known) held.push_back({owner->state, owner->file, owner});
+    const bool is_current = owner->file->CurrentState().generation == generation;
+    if (calling && owner->known && is_current) held.push_back({owner->state, owner->file, owner});
   }
   const std::lock_guard lock(mutex_);
   for (const std::shared_ptr<File>& file : files_) {
@@ -33,7 +34,7 @@ std::vector<OpenFiles::HeldState> OpenFiles::StatesOf(uint64_t generation) {
 }
 
 Lease::Recovery OpenFiles::RecoverRevoked(const LiveClient& client, Budget& budget) {
-  Lease::Recovery recovery;
+  Lease::Recovery recovery{.has_left = lock_owners_.FreeLeft(budget)};
   if (!lease_.TakeRevoked()) return recovery;
   const std::vector<HeldState> held = StatesOf(client.generation);
   for (size_t begin = 0; begin < held.size(); begin += kTestedMax) {
@@ -48,8 +49,14 @@ Lease::Recovery OpenFiles::RecoverRevoked(const LiveClient& client, Budget& budg
     }
     for (size_t i = 0; i < part.size(); ++i) {
       if (!IsRevoked(tested.statuses[i])) continue;
-      recovery.has_found = true;
       recovery.state_error = TakeRevocation(part[i], client, budget).state_error;
+      if (ConcernsClient(recovery.state_error)) return recovery;
+      const bool is_of_open = part[i].owner == nullptr;
+      const File::State now = part[i].file->CurrentState();
+      recovery.has_found |= !is_of_open || now.lost || now.id != part[i].state;
+      // Each file that was opened anew leaves a state id to be closed and freed.
+      if (owners_.unsettled() < OpenOwners::kUnsettledMax / 2) continue;
+      recovery.state_error = owners_.Settle(client, budget);
       if (ConcernsClient(recovery.state_error)) return recovery;
     }
   }
@@ -66,6 +73,30 @@ OpenFiles::Reopened OpenFiles::TakeRevocation(const HeldState& held, const LiveC
     lock_owners_.LoseRevoked(*held.owner, budget);
   }
   return {};
+}
+
+// A file that is opened anew loses its locks: only one whose state id is gone is.
+std::errc OpenFiles::RecoverEither(const UsedState& one, const UsedState& other, int status,
+                                   Budget& budget) {
+  const StateError state_error = StateErrorOf(status);
+  const bool is_of_one =
+      state_error == StateError::kState || state_error == StateError::kLeaseExpired;
+  if (!is_of_one) return Recover(one.state, one.used, status, budget);
+  const StateId states[] = {one.used, other.used};
+  const Tested tested = TestStateIds(caller_, states, budget);
+  if (tested.error != kOk && StateErrorOf(tested.status) != StateError::kNone) {
+    return Recover(one.state, one.used, tested.status, budget);
+  }
+  if (tested.error != kOk) return tested.error;
+  bool are_known = true;
+  for (size_t i = 0; i < std::size(states); ++i) {
+    if (StateErrorOf(tested.statuses[i]) == StateError::kNone) continue;
+    are_known = false;
+    const UsedState& lost = i == 0 ? one : other;
+    const std::errc error = Recover(lost.state, lost.used, tested.statuses[i], budget);
+    if (error != kOk) return error;
+  }
+  return are_known ? caller_.PauseForJukebox(budget) : kOk;
 }
 
 }  // namespace nfswalk::protocol

@@ -278,8 +278,12 @@ Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) 
   // Threads that hold a file or a lock-owner may wait for the server, with calls of their own.
   Budget brief = budget.Until(Clock::now() + kRestMax);
   const Lease::Recovery revoked = RecoverRevoked(client, brief);
-  if (ConcernsClient(revoked.state_error)) return revoked;
+  recovery.has_left |= revoked.has_left;
   recovery.has_found = revoked.has_found;
+  if (ConcernsClient(revoked.state_error)) {
+    recovery.state_error = revoked.state_error;
+    return recovery;
+  }
   recovery.has_left |= SettleLocks(brief);
   recovery.has_left |= CloseLeft(brief);
   recovery.has_left |= owners_.HasUnsettled();
@@ -435,7 +439,7 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Reopening how, File& file, const Sta
     later.reopened = Clock::now();
     file.owner = std::move(acquired.owner);
   } else if (how == Reopening::kAnew || acquired.status == NFS4ERR_FHEXPIRED) {
-    CloseEarlier(file, client);
+    if (caller_.has_sessions()) CloseEarlier(file, client);
     later.lost = true;
   } else if (acquired.status == NFS4ERR_NO_GRACE) {
     reclaimed_generation_.store(client.generation);

@@ -88,6 +88,13 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   // StateOf(). Else returns the error to report: that of the recovery, or the errno of a status
   // that is not about state.
   std::errc Recover(const OpenState* state, const StateId& used, int status, Budget& budget);
+  // Does the same for a call with two state ids, of which `status` does not say which it is about.
+  // Preconditions: in a session.
+  struct UsedState {
+    const OpenState* state;
+    StateId used;
+  };
+  std::errc RecoverEither(const UsedState& one, const UsedState& other, int status, Budget& budget);
 
   // Byte-range locks, as in protocol.h.
   LockReply Lock(const OpenState& state, uint64_t owner, const RangeLock& wanted, Budget& budget);

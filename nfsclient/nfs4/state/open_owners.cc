@@ -288,13 +288,14 @@ OpenOwners::SequencedReply OpenOwners::Confirm(OpenOwner& owner, const FileHandl
 
 OpenOwners::SequencedReply OpenOwners::SendClose(OpenOwner& owner, const FileHandle& file,
                                                  const StateId& state, Budget& budget) {
-  const SequencedReply reply = SendOnFile(
+  SequencedReply reply = SendOnFile(
       owner, file, budget, [&](Compound& compound) { compound.Close(state, owner.sequence); },
       [](CompoundReader& reader, SequencedReply&) { return TakeClosed(reader); });
   // Nothing else ends a state id that was revoked, or that of a file which is gone as well.
   const bool is_left = IsRevoked(reply.status) || reply.status == NFS4ERR_STALE;
-  if (caller_.has_sessions() && reply.error == kOk && is_left) {
-    FreeStateId(caller_, state, owner.credential, budget);
+  if (caller_.has_sessions() && reply.error == kOk && is_left &&
+      !FreeStateId(caller_, state, owner.credential, budget)) {
+    reply.error = std::errc::operation_canceled;  // both once more, later
   }
   return reply;
 }
@@ -345,6 +346,11 @@ void OpenOwners::GiveUp(Unsettled call) {
 bool OpenOwners::HasUnsettled() const {
   const std::lock_guard lock(mutex_);
   return !unsettled_.empty();
+}
+
+size_t OpenOwners::unsettled() const {
+  const std::lock_guard lock(mutex_);
+  return unsettled_.size();
 }
 
 StateError OpenOwners::Settle(const LiveClient& client, Budget& budget) {

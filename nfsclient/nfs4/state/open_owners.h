@@ -104,6 +104,7 @@ class OpenOwners {
   void CloseLater(OpenOwner owner, const FileHandle& file, const StateId& state);
 
   bool HasUnsettled() const;
+  size_t unsettled() const;
   // Settles the calls that were given up under `client`, and forgets those of earlier client ids.
   // Returns kLeaseExpired or kServerRestart if the client id is gone, else kNone.
   StateError Settle(const LiveClient& client, Budget& budget);

@@ -2,6 +2,8 @@
 
 #include "nfsclient/nfs4/compound.h"
 #include "nfsclient/nfs4/decode.h"
+#include "nfsclient/nfs4/operation_names.h"
+#include "nfsclient/nfs4/state/state_error.h"
 
 namespace nfswalk::protocol {
 
@@ -18,12 +20,16 @@ Tested TestStateIds(rpc::Caller& caller, std::span<const StateId> states,
                               });
 }
 
-void FreeStateId(rpc::Caller& caller, const StateId& state,
+bool FreeStateId(rpc::Caller& caller, const StateId& state,
                  const sunrpc_auth::Credential& credential, rpc::Caller::Budget& budget) {
   Compound compound;
   compound.FreeState(state);
-  (void)CallCompound<ClientIds::Status>(caller, compound, credential, budget,
-                                        [](CompoundReader&, ClientIds::Status&) {});
+  const auto freed = CallCompound<ClientIds::Status>(
+      caller, compound, credential, budget, [](CompoundReader& reader, ClientIds::Status& reply) {
+        reader.Next(kOpFreeStateId);
+        reply.error = reader.error();
+      });
+  return !IsUnanswered(freed.error);
 }
 
 }  // namespace nfswalk::protocol

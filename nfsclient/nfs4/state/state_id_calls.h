@@ -26,9 +26,10 @@ struct Tested : ClientIds::Status {
 Tested TestStateIds(rpc::Caller& caller, std::span<const StateId> states,
                     rpc::Caller::Budget& budget);
 
-// Ignores what the server answers: it may have forgotten the state id by itself.
-void FreeStateId(rpc::Caller& caller, const StateId& state,
-                 const sunrpc_auth::Credential& credential, rpc::Caller::Budget& budget);
+// Returns whether the server has answered, whatever: it may have forgotten the state id by itself.
+[[nodiscard]] bool FreeStateId(rpc::Caller& caller, const StateId& state,
+                               const sunrpc_auth::Credential& credential,
+                               rpc::Caller::Budget& budget);
 
 }  // namespace nfswalk::protocol
 

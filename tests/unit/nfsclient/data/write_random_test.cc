@@ -52,8 +52,8 @@ constexpr int kOperations = 200'000;
 constexpr int kOperations = 4'000;
 #endif
 
-// The version, 42 for 4.2, which also allocates and punches holes; the clock of the server; and
-// whether it loses connections; it executes calls late if not, since a WRITE that is executed
+// The version, 42 for 4.2, which also allocates, punches holes and copies; the clock of the server;
+// and whether it loses connections; it executes calls late if not, since a WRITE that is executed
 // behind the connection that carried it can be noticed by no client.
 class WriteRandom : public FakeFile,
                     public testing::WithParamInterface<std::tuple<int, FakeClock, bool>> {
@@ -131,6 +131,27 @@ class WriteRandom : public FakeFile,
     }
     if (inside != 0) model_.replace(at, inside, zeros);
   }
+  // Within the file. One that is given up may be executed all the same, in part.
+  void Copy(size_t from, size_t to, size_t bytes) {
+    const size_t apart = from < to ? to - from : from - to;
+    const size_t inside = from < model_.size() ? model_.size() - from : 0;
+    bytes = std::min(bytes, apart);
+    if (bytes == 0) return;
+    const auto copied = Any().CopyFrom(Any(), from, to, bytes);
+    if (copied) {
+      EXPECT_LE(*copied, std::min(inside, bytes));
+      EXPECT_EQ(*copied != 0, inside != 0);
+      if (*copied != 0) Replace(to, model_.substr(from, *copied));
+      return;
+    }
+    ExpectGivenUp(copied.error());
+    (void)StatSizeInTime();
+    const std::string now = server_.Find("f")->data;
+    const std::string part = model_.substr(std::min(from, model_.size()), bytes);
+    size_t made = 0;  // bytes of it that the server has
+    while (made < part.size() && to + made < now.size() && now[to + made] == part[made]) ++made;
+    if (made != 0) Replace(to, part.substr(0, made));
+  }
   void Seek(size_t at, Content content) {
     const auto found = Any().Seek(at, content);
     if (!found && found.error() != std::errc::no_such_device_or_address) {
@@ -151,7 +172,9 @@ class WriteRandom : public FakeFile,
   }
   void ChangeSpace() {
     const size_t at = Draw(kFileBytesMax), bytes = DrawBytes();
-    switch (Draw(3)) {
+    switch (Draw(4)) {
+      case 3:
+        return Copy(at, Draw(kFileBytesMax), bytes);
       case 0:
         return Allocate(at, bytes);
       case 1:
@@ -252,7 +275,7 @@ TEST_P(WriteRandom, SyncedDataSurvivesServerRestarts) {
         op_.write,
         op_.commit,
         op_.setattr,
-        {protocol::kOpAllocate, protocol::kOpDeallocate}};
+        {protocol::kOpAllocate, protocol::kOpCopy, protocol::kOpDeallocate}};
     late.emplace(server_, operations, kOperations, seed_);
   }
   for (int i = 0; i < kOperations && !HasFailure(); ++i) {

@@ -203,6 +203,27 @@ TEST_F(AttributesFresh, AreNotWhatAReplySaysThatWasSentBeforeAnOlderOneShowedACh
   EXPECT_NE(directory->change_id.load(), change_id);
 }
 
+// ATTR-9. Replies that are in flight do not keep those of later requests from being taken in.
+TEST_F(AttributesFresh, AreThoseOfARequestThatWasSentBehindTheFirstContradiction) {
+  Mount();
+  const icache::InodeRef directory = InodeOf("d");
+  protocol::Attributes before;
+  nfs::CopyAttributes(*directory, before);
+  protocol::Attributes after = before;
+  ++after.change;
+  const auto take_in = [&](const protocol::Attributes& reply, nfs::SendStamp sent) {
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *directory, reply, sent), kOk);
+    return nfs::AttributesFresh(*directory, SteeredClock::Now());
+  };
+  const nfs::SendStamp first = nfs::Stamp(superblock()), second = nfs::Stamp(superblock()),
+                       third = nfs::Stamp(superblock());
+  EXPECT_TRUE(take_in(before, second));
+  EXPECT_FALSE(take_in(after, first));
+  const nfs::SendStamp again = nfs::Stamp(superblock());
+  EXPECT_FALSE(take_in(after, third));
+  EXPECT_TRUE(take_in(after, again));
+}
+
 // ATTR-10.
 TEST_F(AttributesFresh, AreNotWhatRepliesSayThatWereSentBeforeTheInodeLeftMemory) {
   Mount();

@@ -250,7 +250,7 @@ TEST_F(SessionSlotsTest, ACallOfAnEarlierSessionTouchesNoSlot) {
   EXPECT_EQ(slots_.Take(2).sequence, 1u);
 }
 
-// Each of session, slot and number alone.
+// WIRE-41. Each of session, slot and number alone.
 TEST_F(SessionSlotsTest, AResultThatNamesAnotherCallIsNotOfThisOne) {
   Open(9, 1, 4);
   (void)slots_.Take(1);

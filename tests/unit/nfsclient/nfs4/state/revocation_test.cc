@@ -120,7 +120,8 @@ TEST_F(RevocationTest, AFileThatIsGoneIsFreed) {
 
 TEST_F(RevocationTest, AllOfManyFilesAreOpenedAnew) {
   std::vector<std::unique_ptr<OpenState>> states;
-  for (size_t i = 0; i < kTestedMax + 2; ++i) states.push_back(OpenFile());
+  constexpr size_t kFiles = OpenOwners::kUnsettledMax + kTestedMax + 2;
+  for (size_t i = 0; i < kFiles; ++i) states.push_back(OpenFile());
   const size_t opens = server_.opens();
   server_.Revoke("f", true, NFS4ERR_EXPIRED);
   ReadOther();
@@ -140,6 +141,19 @@ TEST_F(RevocationTest, AnErrorOfTheTestIsGotOver) {
     AwaitNothingRevoked();
   }
   EXPECT_EQ(Read(state_.get()).data, "hello");
+}
+
+// WIRE-42.
+TEST_F(RevocationTest, AStateIdThatIsNotFreedAtOnceIsFreedLater) {
+  ASSERT_EQ(Lock(*state_), kOk);
+  for (const FakeFault& fault : {Fails(NFS4ERR_DELAY), FakeFault{.kind = Kind::kLoseReply}}) {
+    server_.Inject(kOpFreeStateId, fault, 2);
+    server_.Revoke("f", true, NFS4ERR_EXPIRED);
+    ReadOther();
+    AwaitNothingRevoked();
+    EXPECT_EQ(Unlock(), kOk);
+    EXPECT_EQ(Lock(*state_), kOk);
+  }
 }
 
 // What is said of a state id that is not revoked costs nothing: its use will tell.
