@@ -77,7 +77,8 @@ static void files(void) {
   CHECK(allocated == 0 || allocated == -EOPNOTSUPP); /* before version 4.2 */
   CHECK(nfswalk_punch_hole(file, 0, 1) == allocated);
   CHECK(nfswalk_copy_range(file, 0, NULL, 0, 1) == -EFAULT);
-  CHECK(nfswalk_copy_range(file, 1, file, 0, 2) == -EINVAL);
+  const int64_t onto = nfswalk_copy_range(file, 1, file, 0, 2);
+  CHECK(onto == -EINVAL || onto == -EOPNOTSUPP);
   const int64_t copied = nfswalk_copy_range(file, 8, file, 0, 3);
   CHECK(copied == 3 || copied == -EOPNOTSUPP);
   CHECK(nfswalk_fsetattr(file, &shorter, &attributes) == 0);
