@@ -26,6 +26,9 @@ namespace {
 constexpr int kOffloadDenied = 10091;
 constexpr int kOffloadNoRequests = 10094;
 
+// Limit of what is sent for a server that loses each copy, or knows no state id for long.
+constexpr int kAttemptsMax = 8;
+
 // A file of the copy. `used`: its state id of the last call.
 struct End {
   const FileHandle file;
@@ -75,7 +78,7 @@ class CopyOperation {
       // The server has restarted in between, or has noticed that it cannot keep what it copied: it
       // is to copy the same once more.
       const bool is_lost = copied.committed != Stability::kFileSync && copied.verifier != verifier;
-      if (is_lost) reply.error = kJukebox;
+      if (is_lost) reply.error = ++attempts_ < kAttemptsMax ? kJukebox : std::errc::io_error;
       return;
     }
     reply.error = reader.error();
@@ -88,8 +91,7 @@ class CopyOperation {
 
   bool CanRecover() const { return StateErrorOf(status_) != StateError::kNone; }
   std::errc Recover(rpc::Caller::Budget& budget) {
-    constexpr int kRecoveriesMax = 8;
-    if (StateErrorOf(status_) != StateError::kWait && ++recoveries_ > kRecoveriesMax) {
+    if (StateErrorOf(status_) != StateError::kWait && ++attempts_ == kAttemptsMax) {
       return std::errc::operation_not_supported;
     }
     return open_files_.RecoverEither({source_.state, source_.used}, {target_.state, target_.used},
@@ -126,7 +128,7 @@ class CopyOperation {
   std::optional<Compound> compound_;
   std::optional<rpc::Request> request_;
   int status_ = NFS4_OK;  // nfsstat4 of the last reply
-  int recoveries_ = 0;
+  int attempts_ = 0;      // that were lost, or recovered from
 };
 
 }  // namespace

@@ -98,7 +98,7 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
     if (!client) return Failure<Opened>(client.error());
     Acquired acquired =
         owners_.Open(*client, request.at, arguments, credential, OnDelay::kRepeat, budget);
-    if (owners_.HasUnsettled()) lease_.NoteLeft();
+    if (owners_.unsettled() != 0) lease_.NoteLeft();
     const StateError state_error = StateErrorOf(acquired.status);
     if (ConcernsClient(state_error)) {
       const std::errc error = lease_.Regain(client->generation, state_error, budget);
@@ -286,7 +286,7 @@ Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) 
   }
   recovery.has_left |= SettleLocks(brief);
   recovery.has_left |= CloseLeft(brief);
-  recovery.has_left |= owners_.HasUnsettled();
+  recovery.has_left |= owners_.unsettled() != 0;
   return recovery;
 }
 
@@ -335,7 +335,7 @@ OpenFiles::Reopened OpenFiles::ReopenFile(Reopening how, File& file, const State
   if (!lock) return {CallDeadline::Error()};
   const Reopened reopened = ReopenLocked(how, file, used, client, on_delay, budget);
   lock.unlock();
-  if (owners_.HasUnsettled()) lease_.NoteLeft();
+  if (owners_.unsettled() != 0) lease_.NoteLeft();
   if (file.closed.load()) CloseOnServer(file, budget);
   return reopened;
 }

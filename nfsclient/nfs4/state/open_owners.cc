@@ -343,11 +343,6 @@ void OpenOwners::GiveUp(Unsettled call) {
   unsettled_.push_back(std::move(call));
 }
 
-bool OpenOwners::HasUnsettled() const {
-  const std::lock_guard lock(mutex_);
-  return !unsettled_.empty();
-}
-
 size_t OpenOwners::unsettled() const {
   const std::lock_guard lock(mutex_);
   return unsettled_.size();

@@ -103,7 +103,7 @@ class OpenOwners {
   void Close(OpenOwner owner, const FileHandle& file, const StateId& state, Budget& budget);
   void CloseLater(OpenOwner owner, const FileHandle& file, const StateId& state);
 
-  bool HasUnsettled() const;
+  // How many calls that were given up are to be settled.
   size_t unsettled() const;
   // Settles the calls that were given up under `client`, and forgets those of earlier client ids.
   // Returns kLeaseExpired or kServerRestart if the client id is gone, else kNone.

@@ -87,6 +87,14 @@ TEST_F(CopyTest, ACopyThatTheServerHasLostIsMadeOnceMore) {
   EXPECT_EQ(server_.calls(kOpCopy), 2);
 }
 
+TEST_F(CopyTest, AServerThatLosesEachCopyIsNotAskedForEver) {
+  server_.Inject(OP_COMMIT,
+                 {.kind = Kind::kForged,
+                  .forge = [](const std::string& good) { return good.substr(0, 8) + "other!!!"; }},
+                 1000);
+  EXPECT_EQ(CopyThree().error, std::errc::io_error);
+}
+
 TEST_F(CopyTest, AFailureIsTheServers) {
   for (const int status : {NFS4ERR_NOSPC, NFS4ERR_DQUOT, NFS4ERR_FBIG, NFS4ERR_IO, NFS4ERR_INVAL}) {
     server_.Inject(kOpCopy, {.status = status});
