@@ -57,7 +57,9 @@ std::string_view FamilyOf(std::string_view metric) {
 std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transport) {
   std::vector<Sample> samples{{"rpcs_total", "", stats.rpcs},
                               {"rpc_retries_total", "", transport.retries},
-                              {"connections_opened_total", "", transport.connections_opened}};
+                              {"connections_opened_total", "", transport.connections_opened},
+                              {"back_channel", "", transport.has_back_channel ? 1u : 0u},
+                              {"callbacks_total", "", transport.callbacks}};
   for (const auto& procedure : transport.procedures) {
     const std::string name(procedure.name);
     samples.push_back({"rpc_replies_total", name, procedure.replies});

@@ -151,8 +151,9 @@ bool MustExecuteOnce(int operation) {
 
 // Operations that may be the only one of a COMPOUND without SEQUENCE (RFC 8881 2.10.2.1).
 bool IsOutsideSessions(int operation) {
-  return operation == kOpExchangeId || operation == kOpCreateSession ||
-         operation == kOpDestroySession || operation == kOpDestroyClientId;
+  return operation == kOpBindConnToSession || operation == kOpExchangeId ||
+         operation == kOpCreateSession || operation == kOpDestroySession ||
+         operation == kOpDestroyClientId;
 }
 
 // As rpc::Request::find_data: READ is the second operation behind SEQUENCE.
@@ -413,15 +414,21 @@ Compound& Compound::ExchangeId(uint64_t verifier, std::string_view id) {
 
 Compound& Compound::CreateSession(const SessionArguments& arguments) {
   Add(kOpCreateSession).U64(arguments.client_id).U32(arguments.sequence);
-  writer_.U32(0);  // csa_flags: no back channel
+  writer_.U32(0);  // csa_flags: the back channel has a connection of its own
   for (const ChannelAttributes& channel : {arguments.fore, arguments.back}) {
     writer_.U32(0).U32(channel.request_bytes_max).U32(channel.response_bytes_max);
     writer_.U32(channel.cached_bytes_max).U32(channel.operations_max).U32(channel.slots);
     writer_.U32(0);  // no ca_rdma_ird
   }
-  constexpr uint32_t kCallbackProgram = 0x40000000;
   constexpr uint32_t kAuthNone = 0;
   writer_.U32(kCallbackProgram).U32(1).U32(kAuthNone);
+  return *this;
+}
+
+Compound& Compound::BindConnection(const SessionId& session) {
+  constexpr uint32_t kBackOrBoth = 7;  // CDFC4_BACK_OR_BOTH
+  Add(kOpBindConnToSession).Opaque({session.data(), session.size()}).U32(kBackOrBoth);
+  writer_.Bool(false);  // no RDMA
   return *this;
 }
 

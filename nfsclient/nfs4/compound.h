@@ -89,6 +89,8 @@ class Compound {
   // Client ids and sessions of later minor versions.
   Compound& ExchangeId(uint64_t verifier, std::string_view id);
   Compound& CreateSession(const SessionArguments& arguments);
+  // Makes the connection that it is sent on one over which the server may call.
+  Compound& BindConnection(const SessionId& session);
   Compound& CompleteReclaim();
   Compound& DestroySession(const SessionId& session);
   Compound& DestroyClientId(uint64_t client_id);

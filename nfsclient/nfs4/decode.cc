@@ -331,6 +331,17 @@ bool TakeExchange(CompoundReader& reader, ExchangeGrant& grant) {
   return true;
 }
 
+bool TakeBound(CompoundReader& reader, const SessionId& session) {
+  if (!reader.Next(kOpBindConnToSession)) return false;
+  rpc::XdrReader& body = reader.body();
+  const bool is_of =
+      body.Opaque(session.size()) == std::string_view(session.data(), session.size());
+  const auto channels = Channels{body.U32()};
+  body.U32();  // RDMA
+  const bool is_back = channels == Channels::kBack || channels == Channels::kBoth;
+  return reader.TakeBody(is_of && is_back);
+}
+
 bool TakeSession(CompoundReader& reader, SessionGrant& grant) {
   if (!reader.Next(kOpCreateSession)) return false;
   rpc::XdrReader& body = reader.body();

@@ -94,6 +94,8 @@ struct ClientIdGrant {
 bool TakeClientId(CompoundReader& reader, ClientIdGrant& grant);
 bool TakeExchange(CompoundReader& reader, ExchangeGrant& grant);
 bool TakeSession(CompoundReader& reader, SessionGrant& grant);
+// Returns whether the connection was bound to the back channel of that session.
+bool TakeBound(CompoundReader& reader, const SessionId& session);
 struct OpenGrant {
   StateId state;
   ChangeInfo directory;

@@ -4,7 +4,7 @@
 // Calls: protocol.h; each is one COMPOUND. Retries and timeouts: rpc/retry.h. Connections:
 // rpc/connection.h. Lost replies: lost_reply.h. Open files and the lease: state/open_files.h.
 // File handles are assumed persistent: NFS4ERR_FHEXPIRED is ESTALE, and the walk looks the name up
-// again. No delegations are requested.
+// again. No delegations are requested. The server's calls: state/callbacks.h.
 //
 // Thread safety: all functions. The connections live in the network namespace of the thread that
 // called ConnectNfs4().

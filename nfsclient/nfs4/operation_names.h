@@ -10,6 +10,7 @@
 
 namespace nfswalk::protocol {
 
+inline constexpr int kOpBindConnToSession = 41;
 inline constexpr int kOpExchangeId = 42;
 inline constexpr int kOpCreateSession = 43;
 inline constexpr int kOpDestroySession = 44;

@@ -27,6 +27,10 @@ struct CompoundLimits {
   uint32_t response_bytes_max = UINT32_MAX;
 };
 
+// The program that the server calls (RFC 8881 18.36, csa_cb_program): any number, since the
+// connection is ours alone.
+inline constexpr uint32_t kCallbackProgram = 0x40000000;
+
 struct SessionArguments {
   uint64_t client_id = 0;
   uint32_t sequence = 0;  // of CREATE_SESSION
@@ -39,6 +43,9 @@ struct ExchangeGrant {
   uint32_t sequence = 0;
   bool is_confirmed = false;  // the server knows this client, and what it holds
 };
+
+// Which channels of a session a connection is bound to (RFC 8881 18.34).
+enum class Channels : uint32_t { kFore = 1, kBack = 2, kBoth = 3 };
 
 struct SessionGrant {
   SessionId id{};

@@ -20,6 +20,13 @@ constexpr milliseconds kConnectTimeoutMin{3'000};  // more than SYN takes when i
 constexpr milliseconds kConnectTimeoutMax{10'000};
 constexpr milliseconds kSilenceMin{10'000};
 
+Timeouts TimeoutsOf(const protocol::TransportOptions& options) {
+  const milliseconds timeo =
+      std::max(milliseconds{100} * int64_t{options.timeo_ds}, milliseconds{100});
+  return {.connect = std::clamp(timeo, kConnectTimeoutMin, kConnectTimeoutMax),
+          .silence = std::max(timeo * (options.retrans + 1), kSilenceMin)};
+}
+
 }  // namespace
 
 std::expected<std::unique_ptr<Caller>, std::errc> Caller::Open(
@@ -27,14 +34,10 @@ std::expected<std::unique_ptr<Caller>, std::errc> Caller::Open(
     std::shared_ptr<ServerLocator> locator) {
   char machine_name[sunrpc_auth::kMachineNameBytesMax + 1] = "";
   gethostname(machine_name, sizeof machine_name - 1);
-  std::unique_ptr<Caller> caller(new Caller(endpoint, options, machine_name));
-  const milliseconds timeo =
-      std::max(milliseconds{100} * int64_t{options.timeo_ds}, milliseconds{100});
-  const Timeouts timeouts{.connect = std::clamp(timeo, kConnectTimeoutMin, kConnectTimeoutMax),
-                          .silence = std::max(timeo * (options.retrans + 1), kSilenceMin)};
+  std::unique_ptr<Caller> caller(new Caller(endpoint, options, std::move(locator), machine_name));
   const uint32_t connections = std::clamp<uint32_t>(options.nconnect, 1, kConnectionsMax);
   for (uint32_t i = 0; i < connections; ++i) {
-    auto connection = Connection::Open(endpoint, timeouts, locator);
+    auto connection = Connection::Open(endpoint, caller->timeouts_, caller->locator_);
     if (!connection) return std::unexpected(connection.error());
     caller->connections_.push_back(std::move(*connection));
   }
@@ -43,8 +46,10 @@ std::expected<std::unique_ptr<Caller>, std::errc> Caller::Open(
 }
 
 Caller::Caller(const Endpoint& endpoint, const protocol::TransportOptions& options,
-               std::string machine_name)
-    : port_(endpoint.port),
+               std::shared_ptr<ServerLocator> locator, std::string machine_name)
+    : endpoint_(endpoint),
+      timeouts_(TimeoutsOf(options)),
+      locator_(std::move(locator)),
       machine_name_(std::move(machine_name)),
       retry_(options, endpoint.version) {}
 
@@ -58,7 +63,7 @@ std::expected<void, protocol::ConnectError> Caller::Ping(const std::string& serv
   call.fail_if_unreachable = true;
   const Outcome outcome = connections_.front()->Execute(call);
   if (outcome == Outcome::kReplied) return {};
-  return std::unexpected(ExplainFailedCall(call, outcome, service, host, port_));
+  return std::unexpected(ExplainFailedCall(call, outcome, service, host, endpoint_.port));
 }
 
 SendResult Caller::Send(rpc::Call& call, const sunrpc_auth::Credential& credential,
@@ -125,13 +130,31 @@ void Caller::EndSession(uint64_t generation) {
   for (const auto& connection : connections_) connection->EndSession(generation);
 }
 
+void Caller::LimitSlots(uint32_t highest_slot) {
+  for (const auto& connection : connections_) connection->LimitSlots(highest_slot);
+}
+
+BackChannel* Caller::OpenBackChannel(BackChannel::Service service) {
+  const auto body =
+      sunrpc_auth::CachedAuthBody(sunrpc_auth::Credential::OfProcess(), machine_name_);
+  if (!body) return nullptr;
+  std::string credential((*body)->bytes.data(), (*body)->size);
+  auto opened =
+      BackChannel::Open(endpoint_, timeouts_, locator_, std::move(credential), std::move(service));
+  if (!opened) return nullptr;
+  back_channel_ = std::move(*opened);
+  return back_channel_.get();
+}
+
 void Caller::FitLease(milliseconds lease) {
   for (const auto& connection : connections_) connection->FitLease(lease);
+  if (back_channel_ != nullptr) back_channel_->FitLease(lease);
 }
 
 void Caller::Shutdown() {
   retry_.Shutdown();
   for (const auto& connection : connections_) connection->Shutdown();
+  if (back_channel_ != nullptr) back_channel_->Shutdown();
 }
 
 uint64_t Caller::calls_sent() const {
@@ -145,6 +168,10 @@ protocol::TransportStats Caller::Stats(std::span<const std::string_view> names) 
   for (const auto& connection : connections_) replies.Add(connection->replies());
   protocol::TransportStats stats{
       .procedures = {}, .retries = retries(), .connections_opened = connections_opened()};
+  if (back_channel_ != nullptr) {
+    stats.has_back_channel = back_channel_->is_bound();
+    stats.callbacks = back_channel_->calls();
+  }
   for (size_t kind = 0; kind < names.size(); ++kind) {
     const auto& [count, total_ns, max_ns] = replies[kind];
     if (count != 0) stats.procedures.push_back({names[kind], count, total_ns, max_ns});

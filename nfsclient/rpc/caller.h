@@ -22,6 +22,7 @@
 
 #include "nfsclient/protocol/transport_options.h"
 #include "nfsclient/protocol/transport_stats.h"
+#include "nfsclient/rpc/back_channel.h"
 #include "nfsclient/rpc/call.h"
 #include "nfsclient/rpc/connection.h"
 #include "nfsclient/rpc/internal_errors.h"
@@ -136,6 +137,11 @@ class Caller {
   // Sends calls in `session` from now on, over as many connections as it has slots.
   void UseSession(const std::shared_ptr<const Session>& session);
   void EndSession(uint64_t generation);
+  // As Connection::LimitSlots().
+  void LimitSlots(uint32_t highest_slot);
+  // Makes the channel over which the server calls `service` once it is bound; owned by this object.
+  // nullptr without a socket for it. Once, before calls of other threads.
+  BackChannel* OpenBackChannel(BackChannel::Service service);
   // As Connection::FitLease().
   void FitLease(std::chrono::milliseconds lease);
   void Shutdown();
@@ -148,7 +154,7 @@ class Caller {
 
  private:
   Caller(const Endpoint& endpoint, const protocol::TransportOptions& options,
-         std::string machine_name);
+         std::shared_ptr<ServerLocator> locator, std::string machine_name);
 
   // Repeats after kJukebox, even a call that is not idempotent: it means that the call was not
   // executed. Sets `repeated` if the call was sent more than once.
@@ -189,12 +195,15 @@ class Caller {
   std::optional<std::errc> Resume(Started& started, Budget& budget);
   Connection& LeastLoaded();
 
-  const uint16_t port_;
+  const Endpoint endpoint_;
+  const Timeouts timeouts_;
+  const std::shared_ptr<ServerLocator> locator_;  // may be null
   const std::string machine_name_;
   Retry retry_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::atomic<size_t> connections_used_{0};
   uint32_t minor_version_ = 0;
+  std::unique_ptr<BackChannel> back_channel_;  // may be null
 };
 
 }  // namespace nfswalk::rpc

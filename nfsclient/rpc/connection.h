@@ -132,6 +132,8 @@ class Connection {
   void UseSession(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of a session for calls that are not sent yet: they wait for another.
   void EndSession(uint64_t generation);
+  // As SessionSlots::Limit().
+  void LimitSlots(uint32_t highest_slot);
   // Returns whether the server knows by the call's slot whether it has executed it, if it is sent
   // again. False outside of sessions.
   bool Remembers(const Call& call);

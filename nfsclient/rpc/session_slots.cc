@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,8 @@ void Put(std::span<std::byte>& at, uint32_t value) {
   std::memcpy(at.data(), &wire, sizeof wire);
   at = at.subspan(sizeof wire);
 }
+
+constexpr uint64_t BitOf(uint32_t slot) { return uint64_t{1} << slot; }
 
 }  // namespace
 
@@ -63,12 +66,35 @@ void SessionSlots::Open(std::shared_ptr<const Session> session, uint32_t first, 
   stride_ = stride;
   highest_ = session_->slots - 1;
   status_flags_ = 0;
-  count_ = std::min<size_t>((session_->slots - first - 1) / stride + 1, kSlotsMax);
+  count_ = (session_->slots - first - 1) / stride + 1;
   slots_.fill(Slot());
 }
 
 void SessionSlots::Close(uint64_t generation) {
   if (session_ != nullptr && session_->generation == generation) session_ = nullptr;
+}
+
+void SessionSlots::Limit(uint32_t highest_slot) {
+  if (session_ != nullptr) highest_ = std::min(highest_slot, session_->slots - 1);
+}
+
+// The server keeps nothing of the slots above this one that have no call.
+void SessionSlots::Forget(uint32_t highest_slot) {
+  for (size_t index = count_; index-- > 0 && IdOf(index) > highest_slot;) {
+    if (slots_[index].state == State::kTaken) continue;
+    SetState(index, State::kFree);
+    slots_[index] = Slot();
+  }
+}
+
+void SessionSlots::SetState(size_t index, State state) {
+  slots_[index].state = state;
+  const uint64_t bit = BitOf(IdOf(index));
+  if (state == State::kFree) {
+    session_->slots_in_use.fetch_and(~bit);
+  } else {
+    session_->slots_in_use.fetch_or(bit);
+  }
 }
 
 std::optional<size_t> SessionSlots::Lowest(State state) const {
@@ -91,7 +117,7 @@ SessionSlots::Taken SessionSlots::Take(uint32_t xid) {
   const std::optional<size_t> unused = Lowest(State::kFree);
   const size_t index = unused ? *unused : *Lowest(State::kUnsettled);
   Slot& slot = slots_[index];
-  slot.state = State::kTaken;
+  SetState(index, State::kTaken);
   slot.is_probe = !unused;
   slot.xid = xid;
   return {session_->generation, index, slot.sequence + (slot.is_probe ? 1 : 0), IdOf(index),
@@ -105,7 +131,8 @@ void SessionSlots::Encode(const Taken& taken, bool is_cached, std::span<std::byt
   const uint32_t id = IdOf(taken.index);
   Put(at, taken.sequence);
   Put(at, id);
-  Put(at, session_->slots - 1);  // a slot above the server's target may be in use
+  const uint64_t in_use = session_->slots_in_use.load() | BitOf(id);
+  Put(at, static_cast<uint32_t>(std::bit_width(in_use)) - 1);
   Put(at, is_cached ? 1 : 0);
 }
 
@@ -126,11 +153,12 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
   Slot& slot = slots_[index];
   const uint32_t sent = slot.sequence + (slot.is_probe ? 1 : 0);
   const bool was_probe = std::exchange(slot.is_probe, false);
-  slot.state = State::kFree;
+  SetState(index, State::kFree);
   switch (result.status) {
     case kOk:
       slot.sequence = sent + 1;
-      highest_ = std::min(result.target_highest_slot, session_->slots - 1);
+      Limit(std::min(result.target_highest_slot, result.highest_slot));
+      Forget(result.highest_slot);
       if (const uint32_t before = std::exchange(status_flags_, result.status_flags);
           result.status_flags != 0) {
         session_->on_status(session_->generation, result.status_flags,
@@ -156,7 +184,7 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
       return End();
     default:
       // With NFS4ERR_DELAY the call before is executed still, or an earlier transmission.
-      if (was_probe || was_resent) slot.state = State::kUnsettled;
+      if (was_probe || was_resent) SetState(index, State::kUnsettled);
   }
 }
 
@@ -169,13 +197,10 @@ void SessionSlots::Leave(const Taken& taken, bool was_sent) {
   if (!Has(taken)) return;
   Slot& slot = slots_[taken.index];
   const bool was_probe = std::exchange(slot.is_probe, false);
-  if (!was_sent) {
-    slot.state = was_probe ? State::kUnsettled : State::kFree;
-    return;
-  }
+  if (!was_sent) return SetState(taken.index, was_probe ? State::kUnsettled : State::kFree);
   // Neither of two calls has a reply: what the server has executed cannot be told by one more.
   if (was_probe) return End();
-  slot.state = State::kUnsettled;
+  SetState(taken.index, State::kUnsettled);
 }
 
 void SessionSlots::TakeLate(uint32_t xid, XdrReader& results) {

@@ -13,12 +13,15 @@
 //      `sequence`, or may yet. Its late reply tells; else the slot is used when no other is free,
 //      with sequence + 1. A server that refuses that (NFS4ERR_SEQ_MISORDERED) has not executed the
 //      call, or has not ended it: nothing can be sent in the slot any more, and the session ends.
+//   4. Above the highest slot that the server accepts nothing is sent. It has forgotten those: one
+//      that it accepts later begins anew.
 //
 // Thread safety: none; guarded by the connection's mutex.
 #ifndef NFSWALK_NFSCLIENT_RPC_SESSION_SLOTS_H_
 #define NFSWALK_NFSCLIENT_RPC_SESSION_SLOTS_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,9 +35,14 @@ namespace nfswalk::rpc {
 
 // A session, as CREATE_SESSION granted it.
 struct Session {
+  static constexpr uint32_t kSlotsMax = 64;
+
   std::array<char, 16> id{};
   uint64_t generation = 0;  // of the sessions of a mount
-  uint32_t slots = 0;
+  uint32_t slots = 0;       // at most kSlotsMax
+  // A bit a slot that has a call, or is unsettled; of all connections. A server that is told too
+  // little, as another connection takes a slot, refuses that slot (kBadSlot).
+  mutable std::atomic<uint64_t> slots_in_use{0};
   // Called once a reply says that the session has ended, and for each reply that has status flags
   // (sr_status_flags of SEQUENCE); `added`: those that the connection's last reply did not have.
   // Run under a connection's mutex: they must neither block nor call.
@@ -83,9 +91,6 @@ std::optional<SequenceResult> ReadSequence(XdrReader& results);
 
 class SessionSlots {
  public:
-  // Slots of a connection.
-  static constexpr size_t kSlotsMax = 64;
-
   struct Taken {
     uint64_t generation = 0;
     size_t index = 0;
@@ -99,6 +104,9 @@ class SessionSlots {
   void Open(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of that session, for new calls.
   void Close(uint64_t generation);
+  // Sends no call in a slot above this one, until the server says otherwise. Slot 0, and the
+  // connection's first, stay.
+  void Limit(uint32_t highest_slot);
   bool is_open() const { return session_ != nullptr; }
   bool Has(const Taken& taken) const {
     return session_ != nullptr && session_->generation == taken.generation;
@@ -136,7 +144,9 @@ class SessionSlots {
   uint32_t IdOf(size_t index) const { return first_ + stride_ * static_cast<uint32_t>(index); }
   bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= highest_; }
   std::optional<size_t> Lowest(State state) const;
+  void SetState(size_t index, State state);
   void TakeResult(size_t index, const SequenceResult& result, bool was_resent);
+  void Forget(uint32_t highest_slot);
   void End();
 
   std::shared_ptr<const Session> session_;  // null: closed
@@ -145,7 +155,7 @@ class SessionSlots {
   uint32_t highest_ = 0;  // the server's limit
   uint32_t status_flags_ = 0;
   size_t count_ = 0;
-  std::array<Slot, kSlotsMax> slots_;
+  std::array<Slot, Session::kSlotsMax> slots_;
 };
 
 }  // namespace nfswalk::rpc

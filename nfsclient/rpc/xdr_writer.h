@@ -52,6 +52,9 @@ class XdrWriter {
     std::memcpy(data() + at_bytes, &wire, sizeof wire);
   }
 
+  // Drops what was added behind the first `bytes`.
+  void Cut(size_t bytes) { size_ = bytes; }
+
   size_t size() const { return size_; }
   std::span<const std::byte> bytes() const { return {heap_ ? heap_.get() : inline_.data(), size_}; }
 

@@ -47,6 +47,7 @@ class ClientIds {
   struct Listener {
     std::function<void()> on_end;      // Get() is needed once more
     std::function<void()> on_revoked;  // the server has revoked some state, and keeps that in mind
+    std::function<void()> on_due;      // the server waits for a call: Renew() is one
   };
 
   // Makes those of the minor version that `caller` speaks, which outlives them.
@@ -67,6 +68,8 @@ class ClientIds {
   virtual Status CompleteReclaim(Budget& budget) = 0;
   // Lets the server forget the client, which has closed its files.
   virtual void Discard(uint64_t id, Budget& budget) = 0;
+  // Ends what it does in the background: the listener is told nothing more.
+  virtual void End() {}
   // Whether calls are of the client id that is used when they are sent, and name none. Then the
   // lease is renewed while no file is open, too, and the server opens nothing new before
   // CompleteReclaim().

@@ -24,8 +24,9 @@ constexpr std::chrono::milliseconds kHurryPause{250};
 Lease::Lease(rpc::Caller& caller, Recover recover)
     : caller_(caller),
       recover_(std::move(recover)),
-      ids_(ClientIds::Make(
-          caller, {.on_end = [this] { NoteEnded(); }, .on_revoked = [this] { NoteRevoked(); }})) {}
+      ids_(ClientIds::Make(caller, {.on_end = [this] { NoteEnded(); },
+                                    .on_revoked = [this] { NoteRevoked(); },
+                                    .on_due = [this] { NoteDue(); }})) {}
 
 std::expected<LiveClient, std::errc> Lease::Client(Budget& budget) {
   if (Current().generation == 0) {
@@ -122,6 +123,13 @@ void Lease::NoteRevoked() {
   if (!is_revoked_.exchange(true)) NoteLeft();
 }
 
+// As above.
+void Lease::NoteDue() {
+  const std::lock_guard lock(mutex_);
+  is_due_ = true;
+  changed_.notify_all();
+}
+
 Lease::Recovery Lease::CompleteReclaim(const LiveClient& client, bool has_left, Budget& budget) {
   if (!ids_->has_sessions()) return {};
   {
@@ -158,6 +166,7 @@ void Lease::Stop() {
 
 void Lease::End() {
   Stop();
+  ids_->End();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -176,8 +185,8 @@ std::errc Lease::StartThread() {
 }
 
 // Renews at each third of the lease time where RenewsNow(), gets a client id that has ended anew,
-// and calls `recover` while something is left. The first third begins with the first file, whose
-// OPEN renews too.
+// and calls `recover` while something is left. It renews at once where the server waits for it. The
+// first third begins with the first file, whose OPEN renews too.
 void Lease::KeepAlive() {
   std::unique_lock lock(mutex_);
   constexpr Clock::time_point kNotDue{};
@@ -185,6 +194,7 @@ void Lease::KeepAlive() {
   std::chrono::milliseconds pause = kPauseMin;
   uint64_t generation = 0;
   std::chrono::milliseconds lease_time{};
+  Clock::time_point may_renew{};  // earlier the server that asks for it has to wait
   Clock::time_point may_hurry{};  // earlier a client id that has ended again has to wait
   while (!stopped_) {
     if (!has_left_ && !has_ended_) {
@@ -203,11 +213,13 @@ void Lease::KeepAlive() {
     }
     if (std::exchange(lease_time, lease_time_) != lease_time_) renewal_due = kNotDue;
     if (renewal_due == kNotDue) renewal_due = now + lease_time_ / 3;
+    const bool was_due = is_due_;
+    if (was_due) renewal_due = std::max(now, may_renew);
     Clock::time_point due = renewal_due;
     if (had_left) due = std::min(due, now + pause);
     if (had_ended) due = std::min<Clock::time_point>(due, now + std::min(pause, kHurryPause));
     const auto is_disturbed = [&] {
-      return stopped_ || has_left_ != had_left || has_ended_ != had_ended ||
+      return stopped_ || has_left_ != had_left || has_ended_ != had_ended || is_due_ != was_due ||
              live_.generation != generation || lease_time_ != lease_time;
     };
     const bool waits = !had_ended || now < may_hurry;
@@ -217,6 +229,8 @@ void Lease::KeepAlive() {
     const bool renews = !has_ended && Clock::now() >= renewal_due;
     if (renews) {
       renewal_due = kNotDue;
+      is_due_ = false;
+      may_renew = Clock::now() + kHurryPause;
     } else {
       pause = std::min(pause * 2, std::max(kPauseMin, lease_time_ / 3));
       if (!has_ended) has_left_ = false;

@@ -117,6 +117,7 @@ class Lease {
   void SetLease(Clock::time_point began, std::chrono::seconds lease);
   void NoteEnded();
   void NoteRevoked();
+  void NoteDue();
   std::errc StartThread();
   void KeepAlive();
   void KeepClient();
@@ -143,6 +144,7 @@ class Lease {
   bool has_ended_ = false;          // ids_ has to get the client id anew
   uint64_t files_open_ = 0;
   bool has_left_ = false;
+  bool is_due_ = false;  // the next renewal, now
   bool stopped_ = false;
   std::atomic<bool> is_revoked_{false};
   // Written under mutex_, read without it: a reader that comes too early asks the server once more.

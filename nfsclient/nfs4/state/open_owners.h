@@ -17,7 +17,7 @@
 // of the open: Settle() asks with the same number, and closes it. It does not create or truncate:
 // what was not executed by then is not executed any more, as the number is used up.
 //
-// A delegation is returned at once: there is no path for callbacks to recall it by.
+// A delegation is returned at once: nothing that it would allow is done here.
 //
 // Thread safety: OpenOwners: all functions; OpenOwner: as any value.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_OWNERS_H_

@@ -6,9 +6,11 @@
 #include <nfsc/libnfs-raw-nfs4.h>
 // clang-format on
 
+#include <cstddef>
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/nfs4/compound.h"
 #include "nfsclient/nfs4/decode.h"
@@ -23,18 +25,17 @@ constexpr uint32_t kMessageBytesMax = (1 << 20) + 16 * 1024;
 constexpr uint32_t kCachedBytesMax = 8 * 1024;
 constexpr uint32_t kOperationsMax = 128;
 // As many as Linux has at most (max_session_slots).
-constexpr uint32_t kSlotsMax = 64;
+constexpr uint32_t kSlotsMax = rpc::Session::kSlotsMax;
 constexpr ChannelAttributes kForeChannel{.request_bytes_max = kMessageBytesMax,
                                          .response_bytes_max = kMessageBytesMax,
                                          .cached_bytes_max = kCachedBytesMax,
                                          .operations_max = kOperationsMax,
                                          .slots = kSlotsMax};
-// Not used: no callbacks are asked for.
-constexpr ChannelAttributes kBackChannel{.request_bytes_max = 4096,
-                                         .response_bytes_max = 4096,
-                                         .cached_bytes_max = 0,
-                                         .operations_max = 2,
-                                         .slots = 1};
+constexpr ChannelAttributes kBackChannel{.request_bytes_max = rpc::BackChannel::kMessageBytesMax,
+                                         .response_bytes_max = rpc::BackChannel::kMessageBytesMax,
+                                         .cached_bytes_max = rpc::BackChannel::kMessageBytesMax,
+                                         .operations_max = Callbacks::kOperationsMax,
+                                         .slots = CallbackSlots::kSlots};
 
 // The fewest that a client can live with: an OPEN.
 constexpr uint32_t kOperationsMin = 16;
@@ -45,6 +46,8 @@ constexpr uint32_t kStateIsLost = 0x8 | 0x100;
 // SEQ4_STATUS_EXPIRED_SOME_STATE_REVOKED, SEQ4_STATUS_ADMIN_STATE_REVOKED. Until all of it is
 // freed.
 constexpr uint32_t kStateIsRevoked = 0x10 | 0x20;
+// SEQ4_STATUS_CB_PATH_DOWN, SEQ4_STATUS_CB_PATH_DOWN_SESSION, SEQ4_STATUS_BACKCHANNEL_FAULT.
+constexpr uint32_t kCannotCall = 0x1 | 0x200 | 0x400;
 constexpr int kCompleteAlready = 10054;            // NFS4ERR_COMPLETE_ALREADY
 
 bool IsUsable(const ChannelAttributes& fore) {
@@ -61,6 +64,26 @@ void TellErrorsOfSequence(const CompoundReader& reader, ClientIds::Status& reply
 }
 
 }  // namespace
+
+Sessions::Sessions(rpc::Caller& caller, Listener listener)
+    : caller_(caller),
+      listener_(std::move(listener)),
+      callbacks_(caller.minor_version(), {.on_slots_recalled =
+                                              [this](uint32_t highest_slot) {
+                                                caller_.LimitSlots(highest_slot);
+                                                listener_.on_due();
+                                              }}),
+      back_channel_(
+          caller.OpenBackChannel({.program = kCallbackProgram,
+                                  .version = 1,
+                                  .answer = [this](uint32_t procedure, rpc::XdrReader& arguments,
+                                                   rpc::XdrWriter& results) {
+                                    return callbacks_.Answer(procedure, arguments, results);
+                                  }})) {}
+
+void Sessions::End() {
+  if (back_channel_ != nullptr) back_channel_->End();
+}
 
 ClientIds::Granted Sessions::Get(uint64_t known, Budget& budget) {
   Granted granted;
@@ -97,6 +120,7 @@ ClientIds::Granted Sessions::Get(uint64_t known, Budget& budget) {
 
 ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
   caller_.UseSession(session_);
+  BindBackChannel();
   if (earlier_) DestroyEarlier(budget);
   Compound compound;
   compound.PutRoot().GetLimits();
@@ -105,6 +129,27 @@ ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
                                     DecodeLease(reader, reply);
                                     SetStatus(reader, reply);
                                   });
+}
+
+// In the background. The server's callbacks are of this session from now on.
+void Sessions::BindBackChannel() {
+  if (back_channel_ == nullptr) return;
+  const SessionId id = session_->id;
+  callbacks_.Begin(id);
+  Compound compound;
+  const rpc::Request request = compound.BindConnection(id).Encode();
+  rpc::XdrWriter call;
+  call.Bytes("").U32(caller_.minor_version()).U32(*request.operations);
+  std::vector<std::byte> arguments(call.bytes().begin(), call.bytes().end());
+  arguments.insert(arguments.end(), request.arguments.begin(), request.arguments.end());
+  back_channel_->Bind({.procedure = request.procedure,
+                       .arguments = std::move(arguments),
+                       .decide = [id](rpc::XdrReader& results) {
+                         using Bound = rpc::BackChannel::Bound;
+                         CompoundReader reader(results);
+                         if (TakeBound(reader, id)) return Bound::kYes;
+                         return reader.error() == kJukebox ? Bound::kLater : Bound::kNo;
+                       }});
 }
 
 // It may be one that this client has given up, not the server.
@@ -177,6 +222,7 @@ std::errc Sessions::Prepare(const SessionGrant& grant) try {
 // sr_status_flags of a reply (RFC 8881 18.46.3).
 void Sessions::TakeStatus(uint64_t generation, uint32_t flags, uint32_t added) {
   if ((flags & kStateIsRevoked) != 0) listener_.on_revoked();
+  if ((added & kCannotCall) != 0 && back_channel_ != nullptr) back_channel_->NoteLost();
   // Until this client id's RECLAIM_COMPLETE it is what is being done.
   if ((added & kStateIsLost) == 0 || !is_reclaimed_.load()) return;
   lost_state_.store(generation);

@@ -3,12 +3,15 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "tests/fixtures/fake_server.h"
@@ -32,11 +35,15 @@ class SessionSlotsTest : public testing::Test {
     session->on_status = [this](uint64_t, uint32_t flags, uint32_t added) {
       flags_.emplace_back(flags, added);
     };
+    session_ = session;
     slots_.Open(std::move(session), first, stride);
   }
-  static SequenceResult Answered(uint32_t status, uint32_t target = 1000, uint32_t flags = 0) {
-    return {
-        .status = status, .highest_slot = 0, .target_highest_slot = target, .status_flags = flags};
+  static SequenceResult Answered(uint32_t status, uint32_t target = 1000, uint32_t flags = 0,
+                                 uint32_t highest = 1000) {
+    return {.status = status,
+            .highest_slot = highest,
+            .target_highest_slot = target,
+            .status_flags = flags};
   }
   // Words of SEQUENCE behind the session id: sequence, slot, highest, cached.
   std::array<uint32_t, 4> Encoded(const SessionSlots::Taken& taken, bool is_cached = false) {
@@ -53,6 +60,7 @@ class SessionSlotsTest : public testing::Test {
     return taken;
   }
 
+  std::shared_ptr<const Session> session_;
   SessionSlots slots_;
   uint64_t generation_ = 0;
   std::vector<uint64_t> ended_;
@@ -75,17 +83,17 @@ TEST_F(SessionSlotsTest, SequenceIsEncodedAsInTheRfc) {
   std::array<std::byte, kSequenceBytes> bytes;
   slots_.Encode(taken, true, bytes);
   protocol::Xdr expected;
-  expected.U32(53).Raw(std::string(16, 's')).U32(1, 0, 7, 1);
+  expected.U32(53).Raw(std::string(16, 's')).U32(1, 0, 0, 1);
   EXPECT_EQ(std::memcmp(bytes.data(), expected.str().data(), bytes.size()), 0);
 }
 
 TEST_F(SessionSlotsTest, TheLowestFreeOneIsTakenAndUsedAgainWithTheNextNumber) {
   Open(3);
   const auto first = slots_.Take(1), second = slots_.Take(2);
-  EXPECT_EQ(Encoded(first), (std::array<uint32_t, 4>{1, 0, 2, 0}));
-  EXPECT_EQ(Encoded(second), (std::array<uint32_t, 4>{1, 1, 2, 0}));
+  EXPECT_EQ(Encoded(first), (std::array<uint32_t, 4>{1, 0, 1, 0}));
+  EXPECT_EQ(Encoded(second), (std::array<uint32_t, 4>{1, 1, 1, 0}));
   slots_.Answer(first, Answered(kOk));
-  EXPECT_EQ(Encoded(slots_.Take(3)), (std::array<uint32_t, 4>{2, 0, 2, 0}));
+  EXPECT_EQ(Encoded(slots_.Take(3)), (std::array<uint32_t, 4>{2, 0, 1, 0}));
   EXPECT_EQ(Encoded(slots_.Take(4)), (std::array<uint32_t, 4>{1, 2, 2, 0}));
   EXPECT_FALSE(slots_.CanTake());
 }
@@ -94,12 +102,64 @@ TEST_F(SessionSlotsTest, ConnectionsHaveSlotsOfTheirOwn) {
   const struct {
     uint32_t slots, first, stride;
     size_t mine;
-  } rows[] = {{8, 0, 1, 8}, {8, 0, 3, 3}, {8, 2, 3, 2}, {2, 1, 2, 1}, {1000, 0, 1, 64}};
+  } rows[] = {{8, 0, 1, 8}, {8, 0, 3, 3}, {8, 2, 3, 2}, {2, 1, 2, 1}, {64, 0, 1, 64}};
   for (const auto& row : rows) {
     Open(row.slots, row.first, row.stride);
     EXPECT_EQ(Encoded(slots_.Take(1))[1], row.first);
     EXPECT_EQ(1 + TakeAll(), row.mine) << row.slots;
   }
+}
+
+// WIRE-46. sa_highest_slotid: of all connections, and with those whose calls have no reply.
+TEST_F(SessionSlotsTest, TheHighestSlotInUseIsTold) {
+  Open(8, 0, 2);
+  SessionSlots other;
+  other.Open(session_, 1, 2);
+  const auto first = slots_.Take(1), second = slots_.Take(2);
+  EXPECT_EQ(Encoded(first)[2], 2u);
+  const auto third = other.Take(3);
+  EXPECT_EQ(Encoded(first)[2], 2u);
+  const auto fifth = other.Take(4);
+  EXPECT_EQ(Encoded(first)[2], 3u);
+  other.Answer(fifth, Answered(kOk));
+  EXPECT_EQ(Encoded(first)[2], 2u);
+  slots_.Leave(second, true);
+  EXPECT_EQ(Encoded(first)[2], 2u) << "the server may execute it yet";
+  protocol::Xdr late;
+  late.U32(53, kOk).Raw(std::string(16, 's')).U32(1, 2, 7, 7, 0);
+  XdrReader reader(std::as_bytes(std::span(late.str())));
+  slots_.TakeLate(2, reader);
+  EXPECT_EQ(Encoded(first)[2], 1u);
+  other.Leave(third, false);
+  EXPECT_EQ(Encoded(first)[2], 0u);
+}
+
+TEST_F(SessionSlotsTest, NoCallIsSentAboveTheLimitUntilTheServerLiftsIt) {
+  Open(8);
+  slots_.Limit(1);
+  EXPECT_EQ(TakeAll(), 2u);
+  for (const uint32_t highest : {0u, 2u, 1000u}) {
+    Open(8);
+    slots_.Limit(5);
+    slots_.Answer(slots_.Take(1), Answered(kOk, 1000, 0, highest));
+    EXPECT_EQ(TakeAll(), std::min(highest, 7u) + 1) << "the last word is the reply's";
+  }
+}
+
+// The server has nothing of slots above the highest that it accepts: they begin anew.
+TEST_F(SessionSlotsTest, SlotsThatTheServerHasGivenUpBeginAnew) {
+  Open(4);
+  const auto first = slots_.Take(1), second = slots_.Take(2), third = slots_.Take(3),
+             fourth = slots_.Take(4);
+  slots_.Answer(second, Answered(kOk));
+  slots_.Leave(third, true);
+  slots_.Answer(first, Answered(kOk, 0, 0, 0));
+  EXPECT_EQ(Encoded(fourth)[2], 3u) << "it has a call";
+  slots_.Answer(fourth, Answered(kOk));
+  EXPECT_EQ(Encoded(slots_.Take(5)), (std::array<uint32_t, 4>{2, 0, 0, 0}));
+  EXPECT_EQ(Encoded(slots_.Take(6)), (std::array<uint32_t, 4>{1, 1, 1, 0}));
+  EXPECT_EQ(Encoded(slots_.Take(7)), (std::array<uint32_t, 4>{1, 2, 2, 0}));
+  EXPECT_EQ(Encoded(slots_.Take(8)), (std::array<uint32_t, 4>{2, 3, 3, 0}));
 }
 
 // WIRE-37. Each status of SEQUENCE: whether its number is used up, and whether the session goes on.
@@ -142,8 +202,7 @@ TEST_F(SessionSlotsTest, ASlotThatTheServerHasNotIsNotUsedAgain) {
 TEST_F(SessionSlotsTest, ALowerTargetIsKeptToAndAHigherOneTakenUp) {
   Open(8);
   slots_.Answer(slots_.Take(1), Answered(kOk, 2));
-  EXPECT_EQ(Encoded(slots_.Take(2))[2], 7u) << "a higher one may be in use";
-  EXPECT_EQ(TakeAll(), 2u);
+  EXPECT_EQ(TakeAll(), 3u);
   Open(8);
   slots_.Answer(slots_.Take(1), Answered(kOk, 0));
   slots_.Answer(slots_.Take(1), Answered(kOk, UINT32_MAX));
@@ -153,7 +212,7 @@ TEST_F(SessionSlotsTest, ALowerTargetIsKeptToAndAHigherOneTakenUp) {
 TEST_F(SessionSlotsTest, AConnectionKeepsOneWhateverTheTargetIs) {
   Open(8, 3, 4);
   slots_.Answer(slots_.Take(1), Answered(kOk, 0));
-  EXPECT_EQ(Encoded(slots_.Take(2)), (std::array<uint32_t, 4>{2, 3, 7, 0}));
+  EXPECT_EQ(Encoded(slots_.Take(2)), (std::array<uint32_t, 4>{2, 3, 3, 0}));
   EXPECT_FALSE(slots_.CanTake(true));
 }
 

@@ -1,0 +1,190 @@
+#include "nfsclient/nfs4/state/callbacks.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "nfsclient/rpc/session_slots.h"
+
+namespace nfswalk::protocol {
+namespace {
+
+using Accepted = rpc::BackChannel::Accepted;
+
+// RFC 8881 20.
+enum Procedure : uint32_t { kNull = 0, kCompound = 1 };
+enum Operation : uint32_t {
+  kGetAttributes = 3,
+  kRecall = 4,
+  kRecallLayout = 5,
+  kRecallAny = 8,
+  kRecallSlot = 10,
+  kSequence = 11,
+  kOffload = 15,
+  kIllegal = 10044,
+};
+constexpr uint32_t kFirst = kGetAttributes;
+constexpr uint32_t kLast = kOffload;
+
+// RFC 8881 15.1.
+constexpr uint32_t kOk = NFS4_OK;
+constexpr uint32_t kBadXdr = 10036;
+constexpr uint32_t kNoMatchingLayout = 10060;
+constexpr uint32_t kSequencePosition = 10064;
+constexpr uint32_t kTooManyOperations = 10070;
+constexpr uint32_t kOpNotInSession = 10071;
+
+// With the longest tag, and a result of each operation, a reply fits in a message.
+constexpr size_t kTagBytesMax = 1024;
+// Limit of a bitmap4: more than RFC 8881 20.6 has.
+constexpr uint32_t kBitmapWordsMax = 8;
+
+// The calls that the callback follows from; none could have given what it is about.
+void SkipReferringCalls(rpc::XdrReader& in) {
+  constexpr size_t kCallBytes = 2 * sizeof(uint32_t);  // sequence and slot
+  const uint32_t sessions = in.U32();
+  for (uint32_t i = 0; i < sessions && in.good(); ++i) {
+    in.Skip(sizeof(SessionId));
+    in.Skip(in.U32() * kCallBytes);
+  }
+}
+
+}  // namespace
+
+struct Callbacks::Run {
+  rpc::XdrReader& in;
+  rpc::XdrWriter& out;
+  const size_t begin;                                  // of the results in `out`
+  std::optional<CallbackSlots::Request> request = {};  // that CB_SEQUENCE has let pass
+  SessionId session = {};                              // its session
+  bool is_replay = false;
+};
+
+void Callbacks::Begin(const SessionId& session) {
+  const std::lock_guard lock(mutex_);
+  session_ = session;
+  slots_ = CallbackSlots();
+}
+
+Accepted Callbacks::Answer(uint32_t procedure, rpc::XdrReader& in, rpc::XdrWriter& out) {
+  if (procedure == kNull) return Accepted::kSuccess;
+  if (procedure != kCompound) return Accepted::kProcedureUnavailable;
+  const std::string_view tag = in.Bytes(kTagBytesMax);
+  const uint32_t minor_version = in.U32();
+  in.U32();  // callback_ident, of version 4.0
+  const uint32_t operations = in.U32();
+  if (!in.good()) return Accepted::kGarbageArguments;
+  Run run{in, out, out.size()};
+  out.U32(kOk).Bytes(tag);
+  if (minor_version == minor_version_) {
+    RunAll(run, operations);
+  } else {
+    out.U32(0).Replace(run.begin, NFS4ERR_MINOR_VERS_MISMATCH);
+  }
+  return Accepted::kSuccess;
+}
+
+// Appends the results of the operations up to the first that fails, and keeps them.
+void Callbacks::RunAll(Run& run, uint32_t operations) {
+  const size_t count_at = run.out.size();
+  run.out.U32(0);
+  uint32_t status = kOk, done = 0;
+  while (status == kOk && done < operations && !run.is_replay) {
+    uint32_t operation = run.in.U32();
+    const bool is_known = run.in.good() && operation >= kFirst && operation <= kLast;
+    if (!is_known) operation = kIllegal;
+    const size_t at = run.out.size();
+    run.out.U32(operation).U32(kOk);
+    if (done == 0 && operation == kSequence) {
+      status = operations > kOperationsMax ? kTooManyOperations : Sequence(run);
+      if (run.is_replay) return;
+    } else if (done == 0) {
+      status = kOpNotInSession;
+    } else {
+      status = Execute(operation, run.in);
+    }
+    run.out.Replace(at + sizeof(uint32_t), status);
+    ++done;
+  }
+  run.out.Replace(run.begin, status);
+  run.out.Replace(count_at, done);
+  if (!run.request) return;
+  const std::lock_guard lock(mutex_);
+  if (session_ == run.session) slots_.Keep(*run.request, run.out.bytes().subspan(run.begin));
+}
+
+// CB_SEQUENCE (RFC 8881 20.9).
+uint32_t Callbacks::Sequence(Run& run) {
+  const std::string_view session = run.in.Opaque(run.session.size());
+  std::ranges::copy(session, run.session.begin());
+  CallbackSlots::Request request;
+  request.sequence = run.in.U32();
+  request.slot = run.in.U32();
+  run.in.U32();   // csa_highest_slotid
+  run.in.Bool();  // csa_cachethis: all is kept
+  SkipReferringCalls(run.in);
+  if (!run.in.good()) return kBadXdr;
+  const std::lock_guard lock(mutex_);
+  if (run.session != session_) return rpc::kBadSession;
+  switch (slots_.Examine(request)) {
+    case CallbackSlots::Verdict::kBadSlot:
+      return rpc::kBadSlot;
+    case CallbackSlots::Verdict::kMisordered:
+      return rpc::kSeqMisordered;
+    case CallbackSlots::Verdict::kReplay: {
+      run.is_replay = true;
+      const std::span<const std::byte> kept = slots_.Kept(request);
+      run.out.Cut(run.begin);
+      run.out.Opaque({reinterpret_cast<const char*>(kept.data()), kept.size()});
+      return kOk;
+    }
+    case CallbackSlots::Verdict::kExecute:
+      break;
+  }
+  run.request = request;
+  run.out.Opaque(session).U32(request.sequence).U32(request.slot);
+  run.out.U32(CallbackSlots::kSlots - 1).U32(CallbackSlots::kSlots - 1);
+  return kOk;
+}
+
+// Operations behind CB_SEQUENCE: none has results, and none is read that is refused, since nothing
+// is executed behind it. Returns the nfsstat4.
+uint32_t Callbacks::Execute(uint32_t operation, rpc::XdrReader& in) {
+  switch (operation) {
+    case kSequence:
+      return kSequencePosition;
+    case kIllegal:
+      return NFS4ERR_OP_ILLEGAL;
+    case kGetAttributes:
+      return NFS4ERR_BADHANDLE;
+    case kRecall:
+    case kOffload:
+      return NFS4ERR_BAD_STATEID;
+    case kRecallLayout:
+      return kNoMatchingLayout;
+    case kRecallAny: {
+      in.U32();  // how many objects may be kept: more than there are
+      const uint32_t words = in.U32();
+      in.Skip(words <= kBitmapWordsMax ? words * sizeof(uint32_t) : SIZE_MAX);
+      return in.good() ? kOk : kBadXdr;
+    }
+    case kRecallSlot: {
+      const uint32_t highest_slot = in.U32();
+      if (!in.good()) return kBadXdr;
+      listener_.on_slots_recalled(highest_slot);
+      return kOk;
+    }
+    default:
+      return NFS4ERR_NOTSUPP;
+  }
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,63 @@
+// callbacks: answers the calls of a server: CB_NULL and CB_COMPOUND (RFC 8881 20, RFC 7862 16).
+//
+// Nothing here holds what a server could recall, so that what is of such things is refused as for
+// one that is not known; what is of slots goes to the listener.
+//
+// The server is not trusted: results are no longer than BackChannel::kMessageBytesMax, and a call
+// of another session changes nothing.
+//
+// Thread safety: Answer() by one thread at a time; Begin() any thread.
+#ifndef NFSWALK_NFSCLIENT_NFS4_STATE_CALLBACKS_H_
+#define NFSWALK_NFSCLIENT_NFS4_STATE_CALLBACKS_H_
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "nfsclient/nfs4/session_arguments.h"
+#include "nfsclient/nfs4/state/callback_slots.h"
+#include "nfsclient/rpc/back_channel.h"
+#include "nfsclient/rpc/xdr_reader.h"
+#include "nfsclient/rpc/xdr_writer.h"
+
+namespace nfswalk::protocol {
+
+class Callbacks {
+ public:
+  // Operations of a CB_COMPOUND, CB_SEQUENCE included.
+  static constexpr uint32_t kOperationsMax = 8;
+
+  struct Listener {
+    // CB_RECALL_SLOT: no call is to be sent in a slot above this one.
+    std::function<void(uint32_t highest_slot)> on_slots_recalled;
+  };
+
+  Callbacks(uint32_t minor_version, Listener listener)
+      : minor_version_(minor_version), listener_(std::move(listener)) {}
+
+  // From now on calls are of this session alone.
+  void Begin(const SessionId& session);
+  // As rpc::BackChannel::Service::answer.
+  rpc::BackChannel::Accepted Answer(uint32_t procedure, rpc::XdrReader& arguments,
+                                    rpc::XdrWriter& results);
+
+ private:
+  struct Run;
+
+  uint32_t Sequence(Run& run);
+  uint32_t Execute(uint32_t operation, rpc::XdrReader& in);
+  void RunAll(Run& run, uint32_t operations);
+
+  const uint32_t minor_version_;
+  const Listener listener_;
+
+  std::mutex mutex_;
+  // This and below: guarded by mutex_.
+  SessionId session_{};
+  CallbackSlots slots_;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_STATE_CALLBACKS_H_
