@@ -54,6 +54,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "access_cache/access_rights.h"
 #include "nfsclient/protocol/byte_range.h"
@@ -101,6 +102,7 @@ using protocol::kOk;
 using protocol::LockType;
 using protocol::SetAttributes;
 using protocol::TransportStats;
+using protocol::XattrMode;
 using sunrpc_auth::Credential;
 
 template <typename T>
@@ -249,6 +251,10 @@ class File final {
   // lseek(2) with SEEK_DATA or SEEK_HOLE: the first data, or hole, from an offset on;
   // no_such_device_or_address (ENXIO) where there is none. Before version 4.2 all is data.
   [[nodiscard]] Result<uint64_t> Seek(uint64_t offset_bytes, Content content) const;
+  // As those of Node, by the credential that opened the file.
+  [[nodiscard]] Result<std::string> GetXattr(std::string_view name) const;
+  [[nodiscard]] Result<std::vector<std::string>> ListXattrs() const;
+  [[nodiscard]] std::errc SetXattr(std::string_view name, std::string_view value, XattrMode how);
   // As of the last reply about the file, with the size of what was written; all 0 after fork(2).
   Attributes attributes() const;
   // attributes(), if the cached size is valid; the times may be older than what was written.
@@ -353,6 +359,21 @@ class Node {
   // statfs(2): of the file system that the path leads into.
   [[nodiscard]] Result<FileSystemSpace> GetSpace(
       std::string_view path, const Credential& credential, ResolveFlags flags = {}) const;
+  // Extended attributes (xattr(7), RFC 8276): names that begin with "user.", values of up to 64
+  // KiB. They are not cached. Of version 4.2: operation_not_supported elsewhere, where the server's
+  // file system has none, and for other names. no_message_available (ENODATA): there is none.
+  // SetXattr(): file_exists with kCreate, ENODATA with kReplace.
+  [[nodiscard]] Result<std::string> GetXattr(std::string_view path, std::string_view name,
+                                             const Credential& credential,
+                                             ResolveFlags flags = {}) const;
+  [[nodiscard]] Result<std::vector<std::string>> ListXattrs(std::string_view path,
+                                                            const Credential& credential,
+                                                            ResolveFlags flags = {}) const;
+  [[nodiscard]] std::errc SetXattr(std::string_view path, std::string_view name,
+                                   std::string_view value, XattrMode how,
+                                   const Credential& credential, ResolveFlags flags = {}) const;
+  [[nodiscard]] std::errc RemoveXattr(std::string_view path, std::string_view name,
+                                      const Credential& credential, ResolveFlags flags = {}) const;
   // Calls `visit` for each entry but "." and ".." until it returns false. Entries have attributes
   // and handles where the server sent them. After an error some entries may have been visited;
   // ESTALE: the directory was removed meanwhile; ELOOP: the server's listing does not end.

@@ -11,6 +11,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/data/set_attributes.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/xattr.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/fork.h"
 
@@ -113,6 +114,28 @@ Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
   }
   if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
   return data::SetAttributesOf(superblock, *state_->inode, attributes, state_->credential->key());
+}
+
+Result<std::string> File::GetXattr(std::string_view name) const try {
+  if (state_->superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
+  return nfs::GetXattr(state_->superblock, *state_->inode, name, state_->credential->key());
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
+Result<std::vector<std::string>> File::ListXattrs() const try {
+  if (state_->superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
+  return nfs::ListXattrs(state_->superblock, *state_->inode, state_->credential->key());
+} catch (const std::bad_alloc&) {
+  return std::unexpected(std::errc::not_enough_memory);
+}
+
+std::errc File::SetXattr(std::string_view name, std::string_view value, XattrMode how) try {
+  if (state_->superblock.shut_down.load()) return std::errc::operation_canceled;
+  return nfs::SetXattr(state_->superblock, *state_->inode, name, value, how,
+                       state_->credential->key());
+} catch (const std::bad_alloc&) {
+  return std::errc::not_enough_memory;
 }
 
 // Checks in the order of vfs_fallocate().

@@ -182,6 +182,22 @@ struct nfswalk_space {
 int nfswalk_statfs(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
                    unsigned flags, struct nfswalk_space* space);
 
+/* Extended attributes (xattr(7)) of version 4.2: names are "user.*", else -EOPNOTSUPP, as where the
+ * server has none. `bytes` 0 asks for the size; -ERANGE if it is more than `bytes`. -ENODATA. */
+ssize_t nfswalk_getxattr(nfswalk_client* client, const char* path, const char* name, void* value,
+                         size_t bytes, const nfswalk_credential* credential, unsigned flags);
+/* `names`: one after the other, each with its NUL. */
+ssize_t nfswalk_listxattr(nfswalk_client* client, const char* path, char* names, size_t bytes,
+                          const nfswalk_credential* credential, unsigned flags);
+/* `how`: 0, or one of these: -EEXIST, -ENODATA. */
+#define NFSWALK_XATTR_CREATE 1u
+#define NFSWALK_XATTR_REPLACE 2u
+int nfswalk_setxattr(nfswalk_client* client, const char* path, const char* name, const void* value,
+                     size_t bytes, unsigned how, const nfswalk_credential* credential,
+                     unsigned flags);
+int nfswalk_removexattr(nfswalk_client* client, const char* path, const char* name,
+                        const nfswalk_credential* credential, unsigned flags);
+
 struct nfswalk_entry {
   const char* name; /* NUL-terminated; never "." or ".." */
   uint64_t fileid; /* d_ino: where a file system is mounted, of the directory below it */
@@ -428,6 +444,16 @@ int nfswalk_open_at(const nfswalk_node* from, const char* path, unsigned rights,
 int nfswalk_statfs_at(const nfswalk_node* from, const char* path,
                       const nfswalk_credential* credential, unsigned flags,
                       struct nfswalk_space* space);
+ssize_t nfswalk_getxattr_at(const nfswalk_node* from, const char* path, const char* name,
+                            void* value, size_t bytes, const nfswalk_credential* credential,
+                            unsigned flags);
+ssize_t nfswalk_listxattr_at(const nfswalk_node* from, const char* path, char* names, size_t bytes,
+                             const nfswalk_credential* credential, unsigned flags);
+int nfswalk_setxattr_at(const nfswalk_node* from, const char* path, const char* name,
+                        const void* value, size_t bytes, unsigned how,
+                        const nfswalk_credential* credential, unsigned flags);
+int nfswalk_removexattr_at(const nfswalk_node* from, const char* path, const char* name,
+                           const nfswalk_credential* credential, unsigned flags);
 /* Changes: -ENOENT for "", but as `existing` and of setattr. */
 int nfswalk_create_at(const nfswalk_node* from, const char* path, unsigned mode, int exclusive,
                       const nfswalk_credential* credential, struct nfswalk_attributes* attributes);

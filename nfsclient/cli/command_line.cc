@@ -423,7 +423,7 @@ Examples:
 void AddCp(CLI::App& app, Invocation& invocation) {
   auto [command, options] = AddCommand<CpOptions>(app, invocation, kCp);
   command.add_flag("-r,-R,--recursive", options.recursive, "directories with all that is in them");
-  command.add_flag("-p,--preserve", options.preserve, "keep modes and times");
+  command.add_flag("-p,--preserve", options.preserve, "keep modes, times and extended attributes");
   AddValue(command, "--threads", "NUMBER", options.tree.threads,
            fmt::format("copy so many files at once ({})", options.tree.threads), ParseThreads);
 }

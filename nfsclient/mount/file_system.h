@@ -72,6 +72,7 @@ struct FileSystem {
         names_are_cached(options.acdirmax_s != 0 && options.lookupcache != LookupCache::kNone),
         version(client.server().version),
         locks_on_server(version == 4 && !options.nolock),
+        has_xattrs(options.xattr && version == 4 && client.server().minor_version.value_or(0) >= 2),
         inode_numbers(root->attributes().fsid),
         nodes(std::move(root)),
         callers(others) {}
@@ -95,6 +96,7 @@ struct FileSystem {
   const bool names_are_cached;  // by the kernel
   const int version;
   const bool locks_on_server;
+  const bool has_xattrs;
   const InodeNumbers inode_numbers;
   NodeTable nodes;
   KernelCaches caches{client, nodes, inode_numbers};

@@ -10,12 +10,12 @@
 
 namespace nfswalk::mount {
 
-// Left out are extended attributes, so that the kernel does without (ENOSYS).
 void AddNameOperations(fuse_lowlevel_ops& operations);
 void AddAttributeOperations(fuse_lowlevel_ops& operations);
 void AddFileOperations(fuse_lowlevel_ops& operations);
 void AddDirectoryOperations(fuse_lowlevel_ops& operations);
 void AddLockOperations(fuse_lowlevel_ops& operations);
+void AddXattrOperations(fuse_lowlevel_ops& operations);
 
 }  // namespace nfswalk::mount
 

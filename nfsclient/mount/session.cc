@@ -85,6 +85,7 @@ fuse_lowlevel_ops Operations() {
   AddFileOperations(operations);
   AddDirectoryOperations(operations);
   AddLockOperations(operations);
+  AddXattrOperations(operations);
   return operations;
 }
 

@@ -15,6 +15,7 @@
 
 #include "nfsclient/nfs4/operation_names.h"
 #include "nfsclient/nfs4/status.h"
+#include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/internal_errors.h"
 
 namespace nfswalk::protocol {
@@ -143,6 +144,8 @@ bool MustExecuteOnce(int operation) {
     case kOpAllocate:
     case kOpCopy:
     case kOpDeallocate:
+    case kOpRemoveXattr:
+    case kOpSetXattr:
       return true;
     default:
       return false;
@@ -327,6 +330,28 @@ Compound& Compound::Copy(const StateId& source, const StateId& target, const Cop
 
 Compound& Compound::Commit() {
   Add(OP_COMMIT).U64(0).U32(0);
+  return *this;
+}
+
+Compound& Compound::GetXattr(std::string_view name) {
+  Add(kOpGetXattr).Bytes(name);
+  results_bytes_max_ += kXattrValueBytesMax;
+  return *this;
+}
+
+Compound& Compound::SetXattr(std::string_view name, std::string_view value, XattrMode how) {
+  Add(kOpSetXattr).U32(static_cast<uint32_t>(how)).Bytes(name).Bytes(value);
+  return *this;
+}
+
+Compound& Compound::RemoveXattr(std::string_view name) {
+  Add(kOpRemoveXattr).Bytes(name);
+  return *this;
+}
+
+Compound& Compound::ListXattrs(uint64_t cookie, uint32_t max_bytes) {
+  Add(kOpListXattrs).U64(cookie).U32(max_bytes);
+  results_bytes_max_ += max_bytes;
   return *this;
 }
 

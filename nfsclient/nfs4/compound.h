@@ -63,6 +63,12 @@ class Compound {
   Compound& Seek(const StateId& state, uint64_t offset_bytes, Content content);
   // Copies of the saved file into the current one, within this server.
   Compound& Copy(const StateId& source, const StateId& target, const CopiedRange& range);
+  // Extended attributes.
+  Compound& GetXattr(std::string_view name);
+  Compound& SetXattr(std::string_view name, std::string_view value, XattrMode how);
+  Compound& RemoveXattr(std::string_view name);
+  // Names behind `cookie`, 0: from the first on. `max_bytes` bounds the reply.
+  Compound& ListXattrs(uint64_t cookie, uint32_t max_bytes);
   // Requests handle and attributes of each entry if `plus`, else the file id. `max_bytes` bounds
   // the reply.
   Compound& ReadDir(ReadDirPosition position, uint32_t max_bytes, bool plus);

@@ -370,6 +370,35 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant) {
   return true;
 }
 
+bool TakeXattr(CompoundReader& reader, std::string& value) {
+  if (!reader.Next(kOpGetXattr)) return false;
+  const std::string_view bytes = reader.body().Bytes(kXattrValueBytesMax);
+  if (!reader.TakeBody(true)) return false;
+  value = bytes;
+  return true;
+}
+
+bool TakeXattrChange(CompoundReader& reader, int operation, ChangeInfo& file) {
+  return TakeChange(reader, operation, file);
+}
+
+bool TakeXattrNames(CompoundReader& reader, XattrList& list) {
+  if (!reader.Next(kOpListXattrs)) return false;
+  rpc::XdrReader& body = reader.body();
+  XattrList taken{.cookie = body.U64()};
+  const uint32_t names = body.U32();
+  bool are_valid = true;
+  for (uint32_t i = 0; i < names && body.good(); ++i) {
+    const std::string_view name = body.Bytes(kNameBytesMax);
+    are_valid = are_valid && !name.empty() && name.find('\0') == name.npos;
+    if (are_valid) taken.names.emplace_back(name);
+  }
+  taken.eof = body.Bool();
+  if (!reader.TakeBody(are_valid)) return false;
+  list = std::move(taken);
+  return true;
+}
+
 bool TakeSeek(CompoundReader& reader, SeekReply& reply) {
   if (!reader.Next(kOpSeek)) return false;
   const bool is_end = reader.body().U32() != 0;

@@ -104,6 +104,17 @@ struct OpenGrant {
   std::optional<StateId> delegation = {};
 };
 bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
+bool TakeXattr(CompoundReader& reader, std::string& value);
+// SETXATTR, REMOVEXATTR: `operation`.
+bool TakeXattrChange(CompoundReader& reader, int operation, ChangeInfo& file);
+// LISTXATTRS.
+struct XattrList {
+  uint64_t cookie = 0;
+  bool eof = false;
+  std::vector<std::string> names = {};
+};
+// False also for names that are none.
+bool TakeXattrNames(CompoundReader& reader, XattrList& list);
 // SEEK, into all but the error.
 bool TakeSeek(CompoundReader& reader, SeekReply& reply);
 // The result of Copy().

@@ -96,6 +96,16 @@ class Nfs4 final : public Protocol {
   SetAttributesInFlight StartCopy(const FileHandle& file, const OpenState* state,
                                   const FileHandle& source, const OpenState* source_state,
                                   const CopiedRange& range, const Credential& credential) override;
+  bool has_xattrs() const override {
+    return has_operations_of_4_2() && !xattrs_are_missing_.load();
+  }
+  XattrReply GetXattr(const FileHandle& file, std::string_view name,
+                      const Credential& credential) override;
+  XattrNamesReply ListXattrs(const FileHandle& file, const Credential& credential) override;
+  SetAttributesReply SetXattr(const FileHandle& file, std::string_view name, std::string_view value,
+                              XattrMode how, const Credential& credential) override;
+  SetAttributesReply RemoveXattr(const FileHandle& file, std::string_view name,
+                                 const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
   void ReadDirBatch(std::span<const ListQuestion> questions, const Credential& credential,
@@ -185,6 +195,8 @@ class Nfs4 final : public Protocol {
   CreateReply FinishExclusive(CreateReply created, uint64_t attributes_set,
                               const FileHandle& directory, std::string_view name,
                               SetAttributes attributes, const Credential& credential);
+  SetAttributesReply ChangeXattr(Compound& compound, int operation, const Credential& credential);
+  void NoteXattrStatus(int status);
   RemoveReply RemoveObject(bool is_directory, const FileHandle& directory, std::string_view name,
                            const std::optional<KnownObject>& known, const Credential& credential);
 
@@ -200,6 +212,7 @@ class Nfs4 final : public Protocol {
   // system.
   std::atomic<bool> seek_is_missing_{false};
   std::atomic<bool> allocate_is_missing_{false};
+  std::atomic<bool> xattrs_are_missing_{false};
   // Set where it was not supported as well, or not without a callback: a mount of several file
   // systems asks no more of any.
   std::atomic<bool> copy_is_missing_{false};

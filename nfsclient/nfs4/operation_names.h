@@ -22,6 +22,10 @@ inline constexpr int kOpAllocate = 59;
 inline constexpr int kOpCopy = 60;
 inline constexpr int kOpDeallocate = 62;
 inline constexpr int kOpSeek = 69;
+inline constexpr int kOpGetXattr = 72;
+inline constexpr int kOpSetXattr = 73;
+inline constexpr int kOpListXattrs = 74;
+inline constexpr int kOpRemoveXattr = 75;
 
 // By number.
 std::span<const std::string_view> OperationNames();

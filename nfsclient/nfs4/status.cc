@@ -71,6 +71,9 @@ constexpr Row kRows[] = {
     {10070, EREMOTEIO},  // TOO_MANY_OPS
     {10074, EBUSY},      // CLIENTID_BUSY
     {10083, EINVAL},     // WRONG_TYPE
+    // RFC 8276 8.3.
+    {10095, ENODATA},  // NOXATTR
+    {10096, E2BIG},    // XATTR2BIG
 };
 
 }  // namespace

@@ -210,6 +210,15 @@ struct SeekReply {
   uint64_t offset_bytes = 0;
   bool is_end = false;  // of the file: of data, there is none
 };
+// The value of an extended attribute.
+struct XattrReply {
+  std::errc error{};
+  std::string value;
+};
+struct XattrNamesReply {
+  std::errc error{};
+  std::vector<std::string> names;
+};
 using SetAttributesInFlight = std::unique_ptr<InFlight<SetAttributesReply>>;
 struct ReadDirReply {
   std::errc error{};
@@ -380,6 +389,25 @@ class Protocol {
                                           const Credential&) {
     return std::make_unique<Ended<SetAttributesReply>>(
         SetAttributesReply{std::errc::operation_not_supported, {}, 0});
+  }
+  // Extended attributes (RFC 8276), by names without the prefix "user.", of which all are. Errors:
+  // operation_not_supported by the version, the server or its file system; no_message_available
+  // (ENODATA) for a name that there is not; argument_list_too_long (E2BIG).
+  virtual bool has_xattrs() const { return false; }
+  virtual XattrReply GetXattr(const FileHandle& /*file*/, std::string_view /*name*/,
+                              const Credential&) {
+    return {std::errc::operation_not_supported, {}};
+  }
+  virtual XattrNamesReply ListXattrs(const FileHandle& /*file*/, const Credential&) {
+    return {std::errc::operation_not_supported, {}};
+  }
+  virtual SetAttributesReply SetXattr(const FileHandle& /*file*/, std::string_view /*name*/,
+                                      std::string_view /*value*/, XattrMode, const Credential&) {
+    return {std::errc::operation_not_supported, {}, 0};
+  }
+  virtual SetAttributesReply RemoveXattr(const FileHandle& /*file*/, std::string_view /*name*/,
+                                         const Credential&) {
+    return {std::errc::operation_not_supported, {}, 0};
   }
   // COMMIT of the whole file.
   virtual CommitReply Commit(const FileHandle& /*file*/, const Credential&) { return {}; }

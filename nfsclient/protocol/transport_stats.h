@@ -23,7 +23,7 @@ struct TransportStats {
   std::vector<ProcedureStats> procedures;  // those with a reply
   uint64_t retries = 0;                    // calls sent again
   uint64_t connections_opened = 0;         // over all of nconnect
-  bool has_back_channel = false;           // the server can call, over a connection of its own
+  bool has_back_channel = false;           // the server has bound a connection to call over
   uint64_t callbacks = 0;                  // its calls that were answered
 };
 

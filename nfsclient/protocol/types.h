@@ -97,6 +97,9 @@ struct SetAttributes {
   bool empty() const { return !mode && !uid && !gid && !size_bytes && !atime && !mtime; }
 };
 
+// XATTR_CREATE, XATTR_REPLACE, or neither (setxattr(2)).
+enum class XattrMode : uint32_t { kEither = 0, kCreate = 1, kReplace = 2 };
+
 // SEEK_DATA and SEEK_HOLE of lseek(2).
 enum class Content : uint32_t { kData = 0, kHole = 1 };
 // The effect of fallocate(2) on a range of a file: space for it, with which the file may grow, or a

@@ -12,6 +12,9 @@
 namespace nfswalk::protocol {
 
 inline constexpr size_t kNameBytesMax = 255;
+// xattr(7): of a value, and of all names of a file.
+inline constexpr size_t kXattrValueBytesMax = 64 * 1024;
+inline constexpr size_t kXattrNamesBytesMax = 64 * 1024;
 inline constexpr size_t kLinkBytesMax = 4096;
 // Data of one READ or WRITE (WIRE-10).
 inline constexpr uint32_t kTransferBytesMax = 1024 * 1024;

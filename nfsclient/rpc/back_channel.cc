@@ -43,6 +43,7 @@ std::expected<std::unique_ptr<BackChannel>, std::errc> BackChannel::Open(
       channel->socket_.Create(endpoint.address, endpoint.port, timeouts.silence);
   if (error != std::errc{}) return std::unexpected(error);
   channel->socket_.MakeWakeable();
+  if (!channel->socket_.is_wakeable()) return std::unexpected(std::errc::too_many_files_open);
   return channel;
 }
 
@@ -63,7 +64,8 @@ void BackChannel::Bind(Binding binding) noexcept try {
   if (stopped_) return;
   if (!thread_.joinable()) thread_ = std::thread(&BackChannel::Run, this);
   binding_ = std::move(next);
-  is_refused_ = false;
+  is_refused_ = is_lost_ = false;
+  is_bound_.store(false);
   changed_.notify_all();
   socket_.Wake();
 } catch (const std::exception&) {  // std::bad_alloc, std::system_error
@@ -96,10 +98,10 @@ void BackChannel::End() {
 }
 
 void BackChannel::Run() {
-  while (BindingPtr binding = AwaitBinding()) {
+  while (AwaitBinding()) {
     const Clock::time_point began = Clock::now();
     try {
-      if (Connect()) Serve(std::move(binding));
+      if (Connect()) Serve();
     } catch (const std::bad_alloc&) {
     }
     is_bound_.store(false);
@@ -109,14 +111,15 @@ void BackChannel::Run() {
   }
 }
 
-// Returns that of the next connection, null if there is none to come. The pause is between two
-// attempts at one.
-BackChannel::BindingPtr BackChannel::AwaitBinding() {
+// Returns whether there is one for a connection: present_. The pause is between two attempts at
+// one.
+bool BackChannel::AwaitBinding() {
   std::unique_lock lock(mutex_);
   changed_.wait_until(lock, next_attempt_, [this] { return stopped_ || binding_ != present_; });
   changed_.wait(lock, [this] { return stopped_ || (binding_ != nullptr && !is_refused_); });
   is_lost_ = false;
-  return stopped_ ? nullptr : binding_;
+  present_ = binding_;
+  return !stopped_;
 }
 
 void BackChannel::BackOff(Clock::time_point began) {
@@ -128,12 +131,9 @@ void BackChannel::BackOff(Clock::time_point began) {
 }
 
 bool BackChannel::Connect() {
-  if (locator_ != nullptr) {
+  if (HasMoved()) {
     std::shared_ptr<const ServerLocation> now = locator_->Current();
-    const bool has_moved = now != location_;
-    if (has_moved && socket_.SetPeer(now->address, now->port) == std::errc{}) {
-      location_ = std::move(now);
-    }
+    if (socket_.SetPeer(now->address, now->port) == std::errc{}) location_ = std::move(now);
   }
   const Clock::time_point due = Clock::now() + timeouts_.connect;
   int error = socket_.Connect();
@@ -144,13 +144,17 @@ bool BackChannel::Connect() {
   return error == 0;
 }
 
+// Whether the server is elsewhere than where the socket connects to.
+bool BackChannel::HasMoved() const {
+  return locator_ != nullptr && locator_->Current() != location_;
+}
+
 bool BackChannel::HasStopped() {
   const std::lock_guard lock(mutex_);
   return stopped_;
 }
 
-void BackChannel::Serve(BindingPtr binding) {
-  present_ = std::move(binding);
+void BackChannel::Serve() {
   bool goes_on = SendBinding();
   while (goes_on) {
     const bool is_late = !is_answered_ && Clock::now() >= answer_due_;
@@ -166,9 +170,8 @@ bool BackChannel::FollowBinding() {
     if (stopped_ || is_lost_ || is_refused_) return false;
     if (binding_ == present_) return true;
     // A reply to an earlier one would have to be told apart.
-    if (!is_answered_) return false;
+    if (!is_answered_ || HasMoved()) return false;
     present_ = binding_;
-    is_bound_.store(false);
   }
   return SendBinding();
 }
@@ -220,8 +223,18 @@ bool BackChannel::TakeRecord(const ReplySlice& record) {
 
 bool BackChannel::TakeBindingReply(XdrReader& reply) {
   is_answered_ = true;
-  const bool was_executed = ReadReplyHeader(reply) == RejectReason::kNone;
-  const Bound bound = was_executed ? present_->decide(reply) : Bound::kNo;
+  Bound bound = Bound::kNo;
+  switch (ReadReplyHeader(reply)) {
+    case RejectReason::kNone:
+      bound = present_->decide(reply);
+      break;
+    case RejectReason::kSystemError:
+    case RejectReason::kMalformedReply:
+      bound = Bound::kLater;
+      break;
+    default:
+      break;
+  }
   const std::lock_guard lock(mutex_);
   const bool is_present = binding_ == present_;
   is_bound_.store(bound == Bound::kYes && is_present);

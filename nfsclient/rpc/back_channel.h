@@ -12,14 +12,14 @@
 //   ends the connection, or is silent         connects and binds anew, after a pause
 //   says elsewhere that it cannot call        as above (NoteLost())
 //
-// The pause is 100 ms, doubled each time up to half a lease, less up to a quarter at random; a
-// connection that has lasted for as long resets it.
+// The pause is 100 ms, doubled each time up to 30 s or half a lease, less up to a quarter at
+// random; a connection that has lasted for as long resets it.
 //
 // The server is not trusted: a record is at most kMessageBytesMax long, and so is what is sent for
 // it; a record that is no call, and no reply to the binding, ends the connection. So does a server
 // that does not take its replies. Nothing is kept of a call but what its Service keeps.
 //
-// Thread safety: all functions; End() once no other is in progress. The socket lives in the network
+// Thread safety: all functions; End() by one thread. The socket lives in the network
 // namespace of the thread that called Open().
 #ifndef NFSWALK_NFSCLIENT_RPC_BACK_CHANNEL_H_
 #define NFSWALK_NFSCLIENT_RPC_BACK_CHANNEL_H_
@@ -79,7 +79,7 @@ class BackChannel {
   };
 
   // `credential`: the body of AUTH_SYS that binds, empty for AUTH_NONE. Errors: those of
-  // TcpSocket::Create().
+  // TcpSocket::Create(); too_many_files_open without an eventfd(2), by which it is ended.
   static std::expected<std::unique_ptr<BackChannel>, std::errc> Open(
       const Endpoint& endpoint, const Timeouts& timeouts, std::shared_ptr<ServerLocator> locator,
       std::string credential, Service service);
@@ -88,7 +88,7 @@ class BackChannel {
   BackChannel& operator=(const BackChannel&) = delete;
 
   // Binds the connection by this from now on. Without memory or a thread for it the channel stays
-  // as it is.
+  // as it is. Does nothing after Shutdown().
   void Bind(Binding binding) noexcept;
   // The server cannot call, though the connection may seem to be there.
   void NoteLost();
@@ -99,7 +99,7 @@ class BackChannel {
   // Shuts down and waits for the thread: `answer` is not called any more.
   void End();
 
-  // Whether the server has bound the present connection.
+  // Whether the server has bound the present connection: it may call, or may not.
   bool is_bound() const { return is_bound_.load(); }
   // Calls of the server that were answered, or are being.
   uint64_t calls() const { return calls_.load(); }
@@ -113,11 +113,12 @@ class BackChannel {
               std::shared_ptr<ServerLocator> locator, std::string credential, Service service);
 
   void Run();
-  BindingPtr AwaitBinding();
+  bool AwaitBinding();
   bool Connect();
+  bool HasMoved() const;
   bool HasStopped();
   void BackOff(Clock::time_point began);
-  void Serve(BindingPtr binding);
+  void Serve();
   // Each returns false if the connection has to end.
   bool FollowBinding();
   bool SendBinding();
@@ -137,7 +138,7 @@ class BackChannel {
   // The thread's own.
   RecordReader reader_;
   std::shared_ptr<const ServerLocation> location_;  // that the socket connects to
-  BindingPtr present_;                              // sent on the connection
+  BindingPtr present_;                              // that of the connection
   bool is_answered_ = false;                        // it was
   Clock::time_point answer_due_{};
   Clock::time_point next_attempt_{};

@@ -53,6 +53,10 @@ Caller::Caller(const Endpoint& endpoint, const protocol::TransportOptions& optio
       machine_name_(std::move(machine_name)),
       retry_(options, endpoint.version) {}
 
+Caller::~Caller() {
+  if (back_channel_ != nullptr) back_channel_->End();
+}
+
 std::expected<void, protocol::ConnectError> Caller::Ping(const std::string& service,
                                                          const std::string& host,
                                                          Retry::Clock::time_point deadline) {
@@ -134,7 +138,7 @@ void Caller::LimitSlots(uint32_t highest_slot) {
   for (const auto& connection : connections_) connection->LimitSlots(highest_slot);
 }
 
-BackChannel* Caller::OpenBackChannel(BackChannel::Service service) {
+std::shared_ptr<BackChannel> Caller::OpenBackChannel(BackChannel::Service service) {
   const auto body =
       sunrpc_auth::CachedAuthBody(sunrpc_auth::Credential::OfProcess(), machine_name_);
   if (!body) return nullptr;
@@ -143,7 +147,7 @@ BackChannel* Caller::OpenBackChannel(BackChannel::Service service) {
       BackChannel::Open(endpoint_, timeouts_, locator_, std::move(credential), std::move(service));
   if (!opened) return nullptr;
   back_channel_ = std::move(*opened);
-  return back_channel_.get();
+  return back_channel_;
 }
 
 void Caller::FitLease(milliseconds lease) {

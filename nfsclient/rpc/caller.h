@@ -42,6 +42,10 @@ class Caller {
       const Endpoint& endpoint, const protocol::TransportOptions& options,
       std::shared_ptr<ServerLocator> locator = nullptr);
 
+  ~Caller();
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
   Retry::Clock::time_point NewDeadline() const { return retry_.NewDeadline(); }
   Budget NewBudget() const { return retry_.NewBudget(); }
   Budget NewBudgetOfCall() const { return retry_.NewBudgetOfCall(); }
@@ -139,9 +143,9 @@ class Caller {
   void EndSession(uint64_t generation);
   // As Connection::LimitSlots().
   void LimitSlots(uint32_t highest_slot);
-  // Makes the channel over which the server calls `service` once it is bound; owned by this object.
-  // nullptr without a socket for it. Once, before calls of other threads.
-  BackChannel* OpenBackChannel(BackChannel::Service service);
+  // Makes the channel over which the server calls `service` once it is bound; it ends before this
+  // object does. nullptr without a socket for it. Once, before calls of other threads.
+  std::shared_ptr<BackChannel> OpenBackChannel(BackChannel::Service service);
   // As Connection::FitLease().
   void FitLease(std::chrono::milliseconds lease);
   void Shutdown();
@@ -203,7 +207,7 @@ class Caller {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::atomic<size_t> connections_used_{0};
   uint32_t minor_version_ = 0;
-  std::unique_ptr<BackChannel> back_channel_;  // may be null
+  std::shared_ptr<BackChannel> back_channel_;  // may be null
 };
 
 }  // namespace nfswalk::rpc

@@ -64,8 +64,7 @@ void SessionSlots::Open(std::shared_ptr<const Session> session, uint32_t first, 
   session_ = std::move(session);
   first_ = first;
   stride_ = stride;
-  highest_ = session_->slots - 1;
-  status_flags_ = 0;
+
   count_ = (session_->slots - first - 1) / stride + 1;
   slots_.fill(Slot());
 }
@@ -75,16 +74,7 @@ void SessionSlots::Close(uint64_t generation) {
 }
 
 void SessionSlots::Limit(uint32_t highest_slot) {
-  if (session_ != nullptr) highest_ = std::min(highest_slot, session_->slots - 1);
-}
-
-// The server keeps nothing of the slots above this one that have no call.
-void SessionSlots::Forget(uint32_t highest_slot) {
-  for (size_t index = count_; index-- > 0 && IdOf(index) > highest_slot;) {
-    if (slots_[index].state == State::kTaken) continue;
-    SetState(index, State::kFree);
-    slots_[index] = Slot();
-  }
+  if (session_ != nullptr) session_->highest.store(highest_slot);
 }
 
 void SessionSlots::SetState(size_t index, State state) {
@@ -132,7 +122,7 @@ void SessionSlots::Encode(const Taken& taken, bool is_cached, std::span<std::byt
   Put(at, taken.sequence);
   Put(at, id);
   const uint64_t in_use = session_->slots_in_use.load() | BitOf(id);
-  Put(at, static_cast<uint32_t>(std::bit_width(in_use)) - 1);
+  Put(at, std::max(static_cast<uint32_t>(std::bit_width(in_use)), stride_) - 1);
   Put(at, is_cached ? 1 : 0);
 }
 
@@ -157,9 +147,8 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
   switch (result.status) {
     case kOk:
       slot.sequence = sent + 1;
-      Limit(std::min(result.target_highest_slot, result.highest_slot));
-      Forget(result.highest_slot);
-      if (const uint32_t before = std::exchange(status_flags_, result.status_flags);
+      Limit(result.target_highest_slot);
+      if (const uint32_t before = session_->status_flags.exchange(result.status_flags);
           result.status_flags != 0) {
         session_->on_status(session_->generation, result.status_flags,
                             result.status_flags & ~before);
@@ -172,11 +161,11 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
     case kSeqMisordered:
       return End();
     case kBadHighSlot:
-      highest_ = std::min(highest_, IdOf(index));
+      Limit(std::min(session_->highest.load(), IdOf(index)));
       return;
     case kBadSlot:
       if (index == 0) return End();
-      highest_ = std::min(highest_, IdOf(index) - 1);
+      Limit(std::min(session_->highest.load(), IdOf(index) - 1));
       return;
     case kBadSession:
     case kConnNotBoundToSession:

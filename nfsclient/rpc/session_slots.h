@@ -13,8 +13,10 @@
 //      `sequence`, or may yet. Its late reply tells; else the slot is used when no other is free,
 //      with sequence + 1. A server that refuses that (NFS4ERR_SEQ_MISORDERED) has not executed the
 //      call, or has not ended it: nothing can be sent in the slot any more, and the session ends.
-//   4. Above the highest slot that the server accepts nothing is sent. It has forgotten those: one
-//      that it accepts later begins anew.
+//   4. A server may forget the slots above what it is told is in use, if it wants no more of them;
+//      the first of each connection is told to be. A number is never begun anew for that: a server
+//      that has forgotten a slot, and uses it again, either takes any number, or refuses this one,
+//      and the session ends.
 //
 // Thread safety: none; guarded by the connection's mutex.
 #ifndef NFSWALK_NFSCLIENT_RPC_SESSION_SLOTS_H_
@@ -40,11 +42,13 @@ struct Session {
   std::array<char, 16> id{};
   uint64_t generation = 0;  // of the sessions of a mount
   uint32_t slots = 0;       // at most kSlotsMax
-  // A bit a slot that has a call, or is unsettled; of all connections. A server that is told too
-  // little, as another connection takes a slot, refuses that slot (kBadSlot).
+  // Shared by all connections: a bit a slot that has a call, or is unsettled; the highest slot that
+  // the server wants used; the status flags of its last reply.
   mutable std::atomic<uint64_t> slots_in_use{0};
+  mutable std::atomic<uint32_t> highest{kSlotsMax};
+  mutable std::atomic<uint32_t> status_flags{0};
   // Called once a reply says that the session has ended, and for each reply that has status flags
-  // (sr_status_flags of SEQUENCE); `added`: those that the connection's last reply did not have.
+  // (sr_status_flags of SEQUENCE); `added`: those that the last reply did not have.
   // Run under a connection's mutex: they must neither block nor call.
   std::function<void(uint64_t generation)> on_end;
   std::function<void(uint64_t generation, uint32_t status_flags, uint32_t added)> on_status;
@@ -104,8 +108,8 @@ class SessionSlots {
   void Open(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of that session, for new calls.
   void Close(uint64_t generation);
-  // Sends no call in a slot above this one, until the server says otherwise. Slot 0, and the
-  // connection's first, stay.
+  // Sends no call in a slot above this one, on all connections, until the server says otherwise.
+  // The first of each connection stays.
   void Limit(uint32_t highest_slot);
   bool is_open() const { return session_ != nullptr; }
   bool Has(const Taken& taken) const {
@@ -142,18 +146,17 @@ class SessionSlots {
   };
 
   uint32_t IdOf(size_t index) const { return first_ + stride_ * static_cast<uint32_t>(index); }
-  bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= highest_; }
+  bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= session_->highest.load(); }
   std::optional<size_t> Lowest(State state) const;
   void SetState(size_t index, State state);
   void TakeResult(size_t index, const SequenceResult& result, bool was_resent);
-  void Forget(uint32_t highest_slot);
+
   void End();
 
   std::shared_ptr<const Session> session_;  // null: closed
   uint32_t first_ = 0;
   uint32_t stride_ = 1;
-  uint32_t highest_ = 0;  // the server's limit
-  uint32_t status_flags_ = 0;
+
   size_t count_ = 0;
   std::array<Slot, Session::kSlotsMax> slots_;
 };

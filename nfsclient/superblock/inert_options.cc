@@ -67,8 +67,6 @@ constexpr InertOption kOptions[] = {
     Refused("softreval", "nothing is answered from what has expired: leave it out"),
     Accepted("noacl"),
     Refused("acl", "ACLs are neither read nor set: noacl, or leave it out"),
-    Accepted("noxattr"),
-    Refused("xattr", "there are no extended attributes: noxattr, or leave it out"),
     Accepted("nofsc"),
     Refused("fsc", "nothing is cached on disk: nofsc, or leave it out"),
     Accepted("nomigration"),

@@ -122,6 +122,8 @@ constexpr FlagOption kFlags[] = {
     {"lock", [](Parsed& parsed) { SetLock(parsed, true, "lock"); }},
     {"nolock", [](Parsed& parsed) { SetLock(parsed, false, "nolock"); }},
     {"rdirplus", [](Parsed& parsed) { parsed.options.rdirplus = true; }},
+    {"xattr", [](Parsed& parsed) { parsed.options.xattr = true; }},
+    {"noxattr", [](Parsed& parsed) { parsed.options.xattr = false; }},
     {"nordirplus", [](Parsed& parsed) { parsed.options.rdirplus = false; }},
     {"compound", [](Parsed& parsed) { parsed.options.compound = true; }},
     {"nocompound", [](Parsed& parsed) { parsed.options.compound = false; }},

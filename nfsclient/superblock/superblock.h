@@ -20,6 +20,7 @@
 #include "nfsclient/superblock/departed_inodes.h"
 #include "nfsclient/superblock/dirty_files.h"
 #include "nfsclient/superblock/expired_children.h"
+#include "nfsclient/superblock/file_systems_without.h"
 #include "nfsclient/superblock/flusher.h"
 #include "nfsclient/superblock/invalidations.h"
 #include "nfsclient/superblock/lock_table.h"
@@ -96,6 +97,7 @@ class Superblock {
   WriteErrors write_errors;
   DirtyFiles dirty_files;
   LockTable locks;
+  FileSystemsWithout without_xattrs;
   // Memory of what was read ahead; data/read_ahead.h limits it.
   std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;

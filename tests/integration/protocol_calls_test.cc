@@ -55,7 +55,7 @@ TEST_P(ProtocolCalls, TheRootIsADirectoryAndTheLimitsFitTheTransport) {
 }
 
 // WIRE-44.
-TEST_P(ProtocolCalls, TheServerOfASessionCanCall) {
+TEST_P(ProtocolCalls, TheServerOfASessionBindsABackChannel) {
   if (version() == 3) GTEST_SKIP() << "it has no sessions";
   for (const uint32_t minor_version : {1, 2}) {
     SCOPED_TRACE(minor_version);

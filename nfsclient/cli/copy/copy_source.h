@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 
+#include "nfsclient/cli/copy/xattrs.h"
 #include "nfsclient/cli/tree_walk.h"
 #include "nfsclient/client.h"
 #include "threads/task_threads.h"
@@ -29,6 +30,8 @@ struct SourceFile {
   std::function<Result<size_t>(std::span<std::byte>, uint64_t offset_bytes)> read;
   // As File::Seek().
   std::function<Result<uint64_t>(uint64_t offset_bytes, Content content)> seek;
+  // Extended attributes of users.
+  std::function<Result<Xattrs>()> xattrs;
   std::shared_ptr<const File> of_export = nullptr;  // if it is
 };
 

@@ -354,6 +354,11 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     error = ErrorOf(file->SetAttributesOf({.size_bytes = end}));
   }
   if (error == std::errc{}) error = file->Sync();
+  if (error == std::errc{} && settings_.preserve) {
+    const auto xattrs = source->xattrs();
+    if (!xattrs) return session_.Fail(entry.path, xattrs.error());
+    error = SetXattrs(*xattrs, *file);
+  }
   if (error == std::errc{} && *replaced && !settings_.preserve) {
     at_end = ReplacedAttributes(*file, **replaced);
   }

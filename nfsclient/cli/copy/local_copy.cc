@@ -312,7 +312,10 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (copied.refused != std::errc{}) return fail(copied.refused);
   std::errc error{};
   if (preserve_) {
-    error = local.SetModeAlone(KeptMode(attributes));
+    const auto xattrs = source->xattrs();
+    if (!xattrs) return session_.Fail(entry.path, xattrs.error());
+    error = local.SetXattrs(*xattrs);
+    if (error == std::errc{}) error = local.SetModeAlone(KeptMode(attributes));
     if (error == std::errc{}) error = local.SetTimes(attributes);
   } else if (replaced->is_open()) {
     error = local.TakeRights(place.name, *replaced);

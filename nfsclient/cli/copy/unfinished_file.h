@@ -20,6 +20,7 @@
 
 #include "nfsclient/cli/copy/interrupt_guard.h"
 #include "nfsclient/cli/copy/local_descriptor.h"
+#include "nfsclient/cli/copy/xattrs.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
@@ -48,6 +49,10 @@ class UnfinishedFile {
   [[nodiscard]] std::errc TakeRights(const std::string& name,
                                      const LocalDescriptor& replaced) const {
     return descriptor_.TakeRights(directory_, name, replaced);
+  }
+
+  [[nodiscard]] std::errc SetXattrs(const Xattrs& xattrs) const {
+    return cli::SetXattrs(xattrs, descriptor_.get());
   }
 
   // For both. Last of all before Finish().

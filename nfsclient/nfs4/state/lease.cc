@@ -217,7 +217,7 @@ void Lease::KeepAlive() {
     if (was_due) renewal_due = std::max(now, may_renew);
     Clock::time_point due = renewal_due;
     if (had_left) due = std::min(due, now + pause);
-    if (had_ended) due = std::min<Clock::time_point>(due, now + std::min(pause, kHurryPause));
+    if (had_ended) due = now + std::min(pause, kHurryPause);
     const auto is_disturbed = [&] {
       return stopped_ || has_left_ != had_left || has_ended_ != had_ended || is_due_ != was_due ||
              live_.generation != generation || lease_time_ != lease_time;
@@ -226,6 +226,7 @@ void Lease::KeepAlive() {
     if (waits && changed_.wait_until(lock, due, is_disturbed)) continue;
     if (stopped_ || !is_needed()) continue;
     const bool has_ended = std::exchange(has_ended_, false);
+    if (has_ended) is_due_ = false;  // it was of that session
     const bool renews = !has_ended && Clock::now() >= renewal_due;
     if (renews) {
       renewal_due = kNotDue;

@@ -55,6 +55,14 @@ bool IsUsable(const ChannelAttributes& fore) {
          fore.request_bytes_max >= kMessageBytesMin && fore.response_bytes_max >= kMessageBytesMin;
 }
 
+// Answers to BIND_CONN_TO_SESSION that will be the same the next time: it was executed, for the
+// fore channel alone, or the server does not do it. All others may be of a server that is not (yet)
+// the session's.
+bool IsRefusal(int nfsstat4) {
+  return nfsstat4 == NFS4_OK || nfsstat4 == NFS4ERR_NOTSUPP || nfsstat4 == NFS4ERR_OP_ILLEGAL ||
+         nfsstat4 == NFS4ERR_INVAL;
+}
+
 // Outside of a session an error of SEQUENCE is that of a server which has the wrong idea: to be
 // told, not to be waited for.
 void TellErrorsOfSequence(const CompoundReader& reader, ClientIds::Status& reply) {
@@ -131,8 +139,9 @@ ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
                                   });
 }
 
-// In the background. The server's callbacks are of this session from now on.
-void Sessions::BindBackChannel() {
+// In the background. The server's callbacks are of this session from now on. Without memory there
+// are none.
+void Sessions::BindBackChannel() try {
   if (back_channel_ == nullptr) return;
   const SessionId id = session_->id;
   callbacks_.Begin(id);
@@ -148,8 +157,9 @@ void Sessions::BindBackChannel() {
                          using Bound = rpc::BackChannel::Bound;
                          CompoundReader reader(results);
                          if (TakeBound(reader, id)) return Bound::kYes;
-                         return reader.error() == kJukebox ? Bound::kLater : Bound::kNo;
+                         return IsRefusal(reader.status()) ? Bound::kNo : Bound::kLater;
                        }});
+} catch (const std::bad_alloc&) {
 }
 
 // It may be one that this client has given up, not the server.

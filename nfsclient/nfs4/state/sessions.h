@@ -60,7 +60,7 @@ class Sessions final : public ClientIds {
   std::atomic<bool> is_reclaimed_{false};  // RECLAIM_COMPLETE was executed for the client id
 
   Callbacks callbacks_;
-  rpc::BackChannel* const back_channel_;  // null: the server cannot call
+  const std::shared_ptr<rpc::BackChannel> back_channel_;  // null: the server cannot call
 };
 
 }  // namespace nfswalk::protocol

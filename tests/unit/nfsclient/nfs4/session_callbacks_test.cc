@@ -122,8 +122,31 @@ TEST_F(SessionCallbacksTest, AServerThatCannotCallIsGivenAnotherConnection) {
   }
 }
 
+// The same of a server that never can, over several connections.
+TEST_F(SessionCallbacksTest, AServerThatCanNeverCallIsServed) {
+  server_.WithSessions([](FakeSessions& sessions) { sessions.status_flags = 0x601; });
+  Connect(8);
+  AwaitBound();
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(Stat(), kOk);
+  nfs_ = nullptr;
+  EXPECT_LE(bindings(), 2) << "the first reply may come after the binding's";
+}
+
+// A server that is no more the session's, or not yet.
+TEST_F(SessionCallbacksTest, ABindingThatFailsOtherwiseIsMadeLater) {
+  for (const int status : {int{rpc::kBadSession}, int{NFS4ERR_SERVERFAULT}, int{NFS4ERR_EXPIRED}}) {
+    SCOPED_TRACE(status);
+    server_.Inject(kOpBindConnToSession, {.status = status});
+    Connect();
+    AwaitBound();
+    EXPECT_EQ(Stat(), kOk);
+    nfs_ = nullptr;
+  }
+}
+
 // CB_RECALL_SLOT: the server is told by a SEQUENCE that they are free.
 TEST_F(SessionCallbacksTest, SlotsAreGivenBackAtOnce) {
+  server_.set_lease_seconds(3600);  // no renewal comes of itself
   Connect();
   const auto channel = server_.AwaitBackChannel(1);
   const int sequences = server_.calls(kOpSequence);

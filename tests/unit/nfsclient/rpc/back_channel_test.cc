@@ -195,6 +195,7 @@ TEST_F(BackChannelTest, ARefusedBindingWaitsForAnother) {
 TEST_F(BackChannelTest, ABindingIsSentAgainAfterEachWayToLoseIt) {
   const std::pair<const char*, FakeAnswer> rows[] = {
       {"put off", Says(Bound::kLater)},
+      {"an error of the server", {FakeAnswer::Kind::kRefuse, {}, 5}},
       {"no reply", protocol::kSilence},
       {"connection lost", protocol::kHangUp},
       {"no RPC", protocol::kHttpAnswer},
@@ -213,8 +214,9 @@ TEST_F(BackChannelTest, ABindingIsSentAgainAfterEachWayToLoseIt) {
 
 // An accept_stat or reject_stat in place of results is a refusal.
 TEST_F(BackChannelTest, ABindingThatTheServerDoesNotKnowIsRefused) {
-  for (const FakeAnswer& refusal : {protocol::kProgramUnavailable, protocol::kVersionMismatch,
-                                    FakeAnswer{FakeAnswer::Kind::kDeny, {}, 1}}) {
+  for (const FakeAnswer& refusal :
+       {protocol::kProgramUnavailable, protocol::kVersionMismatch,
+        FakeAnswer{FakeAnswer::Kind::kRefuse, {}, 3}, FakeAnswer{FakeAnswer::Kind::kDeny, {}, 1}}) {
     bindings_.clear();
     Open([&](int number) { return number == 1 ? refusal : Says(Bound::kYes); });
     Bind(1);

@@ -131,35 +131,54 @@ TEST_F(SessionSlotsTest, TheHighestSlotInUseIsTold) {
   slots_.TakeLate(2, reader);
   EXPECT_EQ(Encoded(first)[2], 1u);
   other.Leave(third, false);
-  EXPECT_EQ(Encoded(first)[2], 0u);
+  EXPECT_EQ(Encoded(first)[2], 1u) << "the other's first";
 }
 
 TEST_F(SessionSlotsTest, NoCallIsSentAboveTheLimitUntilTheServerLiftsIt) {
   Open(8);
   slots_.Limit(1);
   EXPECT_EQ(TakeAll(), 2u);
-  for (const uint32_t highest : {0u, 2u, 1000u}) {
-    Open(8);
-    slots_.Limit(5);
-    slots_.Answer(slots_.Take(1), Answered(kOk, 1000, 0, highest));
-    EXPECT_EQ(TakeAll(), std::min(highest, 7u) + 1) << "the last word is the reply's";
-  }
+  // Of all connections; the last word is the reply's.
+  Open(8, 1, 2);
+  SessionSlots other;
+  other.Open(session_, 0, 2);
+  other.Answer(other.Take(1), Answered(kOk, 4));
+  EXPECT_EQ(TakeAll(), 2u);
+  other.Limit(0);
+  EXPECT_EQ(TakeAll(), 0u);
+  slots_.Limit(6);
+  EXPECT_EQ(TakeAll(), 1u);
+  other.Limit(7);
+  EXPECT_EQ(TakeAll(), 1u);
 }
 
-// The server has nothing of slots above the highest that it accepts: they begin anew.
-TEST_F(SessionSlotsTest, SlotsThatTheServerHasGivenUpBeginAnew) {
+// What a server says of the slots that it accepts begins none anew: it may be an old reply.
+TEST_F(SessionSlotsTest, NumbersGoOnWhateverTheServerAccepts) {
   Open(4);
-  const auto first = slots_.Take(1), second = slots_.Take(2), third = slots_.Take(3),
-             fourth = slots_.Take(4);
+  const auto first = slots_.Take(1), second = slots_.Take(2);
   slots_.Answer(second, Answered(kOk));
-  slots_.Leave(third, true);
-  slots_.Answer(first, Answered(kOk, 0, 0, 0));
-  EXPECT_EQ(Encoded(fourth)[2], 3u) << "it has a call";
-  slots_.Answer(fourth, Answered(kOk));
-  EXPECT_EQ(Encoded(slots_.Take(5)), (std::array<uint32_t, 4>{2, 0, 0, 0}));
-  EXPECT_EQ(Encoded(slots_.Take(6)), (std::array<uint32_t, 4>{1, 1, 1, 0}));
-  EXPECT_EQ(Encoded(slots_.Take(7)), (std::array<uint32_t, 4>{1, 2, 2, 0}));
-  EXPECT_EQ(Encoded(slots_.Take(8)), (std::array<uint32_t, 4>{2, 3, 3, 0}));
+  slots_.Answer(first, Answered(kOk, UINT32_MAX, 0, 0));
+  EXPECT_EQ(Encoded(slots_.Take(3)), (std::array<uint32_t, 4>{2, 0, 0, 0}));
+  EXPECT_EQ(Encoded(slots_.Take(4)), (std::array<uint32_t, 4>{2, 1, 1, 0}));
+}
+
+// A connection's first slot is used whatever the limit is.
+TEST_F(SessionSlotsTest, TheFirstSlotsOfAllConnectionsAreToldToBeInUse) {
+  Open(64, 0, 16);
+  EXPECT_EQ(Encoded(slots_.Take(1))[2], 15u);
+}
+
+TEST_F(SessionSlotsTest, AFlagIsNewOnceForAllConnections) {
+  Open(8, 0, 2);
+  SessionSlots other;
+  other.Open(session_, 1, 2);
+  slots_.Answer(slots_.Take(1), Answered(kOk, 1000, 1));
+  other.Answer(other.Take(1), Answered(kOk, 1000, 1));
+  other.Answer(other.Take(1), Answered(kOk, 1000, 3));
+  slots_.Answer(slots_.Take(1), Answered(kOk, 1000, 2));
+  slots_.Answer(slots_.Take(1), Answered(kOk, 1000, 3));
+  EXPECT_EQ(flags_,
+            (std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {1, 0}, {3, 2}, {2, 0}, {3, 1}}));
 }
 
 // WIRE-37. Each status of SEQUENCE: whether its number is used up, and whether the session goes on.

@@ -1,0 +1,103 @@
+#include "nfsclient/nfs/xattr.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/protocol/wire_limits.h"
+
+namespace nfswalk::nfs {
+namespace {
+
+using icache::Inode;
+using sunrpc_auth::Credential;
+
+constexpr std::string_view kUser = "user.";
+
+// Returns the name as NFS has it.
+std::expected<std::string_view, std::errc> NameOnWire(std::string_view name) {
+  if (name.empty() || name.size() > protocol::kNameBytesMax) {
+    return std::unexpected(std::errc::result_out_of_range);
+  }
+  if (name.find('\0') != name.npos) return std::unexpected(std::errc::invalid_argument);
+  if (!name.starts_with(kUser)) return std::unexpected(std::errc::operation_not_supported);
+  name.remove_prefix(kUser.size());
+  if (name.empty()) return std::unexpected(std::errc::invalid_argument);
+  return name;
+}
+
+uint64_t FsidOf(Inode& inode) {
+  protocol::Attributes attributes;
+  CopyAttributes(inode, attributes);
+  return attributes.fsid;
+}
+
+// Makes a call of Protocol, unless the inode's file system is known to have no extended attributes.
+template <typename Call>
+auto Ask(Superblock& superblock, Inode& inode, Call call) {
+  decltype(call()) reply;
+  reply.error = std::errc::operation_not_supported;
+  const uint64_t fsid = FsidOf(inode);
+  if (!superblock.protocol->has_xattrs() || superblock.without_xattrs.Has(fsid)) return reply;
+  reply = call();
+  if (reply.error == std::errc::operation_not_supported) superblock.without_xattrs.Add(fsid);
+  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
+  return reply;
+}
+
+// Makes such a call that changes the inode's times.
+template <typename Call>
+std::errc Change(Superblock& superblock, Inode& inode, Call call) {
+  const SendStamp stamp = Stamp(superblock);
+  const protocol::SetAttributesReply reply = Ask(superblock, inode, call);
+  UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
+  return reply.error;
+}
+
+}  // namespace
+
+std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& inode,
+                                               std::string_view name,
+                                               const Credential& credential) {
+  const auto sent = NameOnWire(name);
+  if (!sent) return std::unexpected(sent.error());
+  auto reply = Ask(superblock, inode, [&] {
+    return superblock.protocol->GetXattr(inode.handle(), *sent, credential);
+  });
+  if (reply.error != protocol::kOk) return std::unexpected(reply.error);
+  return std::move(reply.value);
+}
+
+std::expected<std::vector<std::string>, std::errc> ListXattrs(Superblock& superblock, Inode& inode,
+                                                              const Credential& credential) {
+  auto reply = Ask(superblock, inode,
+                   [&] { return superblock.protocol->ListXattrs(inode.handle(), credential); });
+  if (reply.error != protocol::kOk) return std::unexpected(reply.error);
+  // A longer one could not be asked for.
+  std::erase_if(reply.names, [](const std::string& name) {
+    return kUser.size() + name.size() > protocol::kNameBytesMax;
+  });
+  for (std::string& name : reply.names) name.insert(0, kUser);
+  return std::move(reply.names);
+}
+
+std::errc SetXattr(Superblock& superblock, Inode& inode, std::string_view name,
+                   std::string_view value, protocol::XattrMode how, const Credential& credential) {
+  const auto sent = NameOnWire(name);
+  if (!sent) return sent.error();
+  if (value.size() > protocol::kXattrValueBytesMax) return std::errc::argument_list_too_long;
+  return Change(superblock, inode, [&] {
+    return superblock.protocol->SetXattr(inode.handle(), *sent, value, how, credential);
+  });
+}
+
+std::errc RemoveXattr(Superblock& superblock, Inode& inode, std::string_view name,
+                      const Credential& credential) {
+  const auto sent = NameOnWire(name);
+  if (!sent) return sent.error();
+  return Change(superblock, inode, [&] {
+    return superblock.protocol->RemoveXattr(inode.handle(), *sent, credential);
+  });
+}
+
+}  // namespace nfswalk::nfs

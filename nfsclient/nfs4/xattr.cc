@@ -1,0 +1,108 @@
+// Extended attributes (RFC 8276), of version 4.2.
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "nfsclient/nfs4/decode.h"
+#include "nfsclient/nfs4/nfs4.h"
+#include "nfsclient/nfs4/operation_names.h"
+#include "nfsclient/protocol/wire_limits.h"
+#include "nfsclient/rpc/internal_errors.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+namespace nfswalk::protocol {
+
+// A file system without them says NFS4ERR_NOTSUPP.
+void Nfs4::NoteXattrStatus(int status) {
+  if (status == NFS4ERR_OP_ILLEGAL) xattrs_are_missing_.store(true);
+}
+
+XattrReply Nfs4::GetXattr(const FileHandle& file, std::string_view name,
+                          const Credential& credential) {
+  if (!has_xattrs()) return Failure<XattrReply>(std::errc::operation_not_supported);
+  Compound compound;
+  compound.PutHandle(file).GetXattr(name);
+  Budget budget = caller_->NewBudget();
+  return CallCompound<XattrReply>(*caller_, compound, credential, budget,
+                                  [this](CompoundReader& reader, XattrReply& reply) {
+                                    reader.Next(OP_PUTFH);
+                                    TakeXattr(reader, reply.value);
+                                    reply.error = reader.error();
+                                    NoteXattrStatus(reader.status());
+                                  });
+}
+
+// As many calls as the server needs, whose reply may be shorter than asked for.
+XattrNamesReply Nfs4::ListXattrs(const FileHandle& file, const Credential& credential) {
+  if (!has_xattrs()) return Failure<XattrNamesReply>(std::errc::operation_not_supported);
+  struct ListReply {
+    std::errc error{};
+    XattrList list;
+  };
+  XattrNamesReply all;
+  Budget budget = caller_->NewBudget();
+  uint64_t cookie = 0;
+  size_t bytes = 0;
+  for (bool eof = false; !eof;) {
+    Compound compound;
+    compound.PutHandle(file).ListXattrs(cookie, kXattrNamesBytesMax);
+    auto part = CallCompound<ListReply>(*caller_, compound, credential, budget,
+                                        [this](CompoundReader& reader, ListReply& reply) {
+                                          reader.Next(OP_PUTFH);
+                                          TakeXattrNames(reader, reply.list);
+                                          reply.error = reader.error();
+                                          NoteXattrStatus(reader.status());
+                                        });
+    eof = part.list.eof;
+    if (part.error == kOk && !eof && part.list.names.empty()) part.error = std::errc::io_error;
+    for (std::string& name : part.list.names) {
+      bytes += name.size() + 1;
+      all.names.push_back(std::move(name));
+    }
+    if (bytes > kXattrNamesBytesMax) part.error = std::errc::argument_list_too_long;
+    if (part.error != kOk) return Failure<XattrNamesReply>(part.error);
+    cookie = part.list.cookie;
+  }
+  return all;
+}
+
+SetAttributesReply Nfs4::ChangeXattr(Compound& compound, int operation,
+                                     const Credential& credential) {
+  Budget budget = caller_->NewBudget();
+  return CallCompound<SetAttributesReply>(
+      *caller_, compound, credential, budget,
+      [this, operation](CompoundReader& reader, SetAttributesReply& reply) {
+        ChangeInfo change;
+        if (reader.Next(OP_PUTFH) && TakeXattrChange(reader, operation, change)) {
+          reply.file = Consistency(change, TakeOptionalAttributes(reader, owners_));
+          return;
+        }
+        reply.error = reader.error();
+        NoteXattrStatus(reader.status());
+      });
+}
+
+SetAttributesReply Nfs4::SetXattr(const FileHandle& file, std::string_view name,
+                                  std::string_view value, XattrMode how,
+                                  const Credential& credential) {
+  if (!has_xattrs()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
+  Compound compound;
+  compound.PutHandle(file).SetXattr(name, value, how).GetAttributes();
+  return ChangeXattr(compound, kOpSetXattr, credential);
+}
+
+SetAttributesReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view name,
+                                     const Credential& credential) {
+  if (!has_xattrs()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
+  Compound compound;
+  compound.PutHandle(file).RemoveXattr(name).GetAttributes();
+  return ChangeXattr(compound, kOpRemoveXattr, credential);
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,135 @@
+// Extended attributes of nodes and paths: names, what is asked and what is not, and what a change
+// does to the cached attributes.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "nfsclient/nfs4/operation_names.h"
+#include "tests/fixtures/fake_mount.h"
+
+namespace nfswalk {
+namespace {
+
+using protocol::kOpGetXattr;
+using protocol::kOpListXattrs;
+using protocol::kOpSetXattr;
+using Names = std::vector<std::string>;
+
+constexpr std::errc kNotSupported = std::errc::operation_not_supported;
+constexpr std::errc kNoData = std::errc::no_message_available;
+
+class XattrsTest : public FakeFile {
+ protected:
+  XattrsTest() : FakeFile(4, 2) { Mount(); }
+
+  std::errc Set(const std::string& name, const std::string& value = "v") {
+    return client_->SetXattr("f", name, value, XattrMode::kEither, kUser);
+  }
+  std::errc GetError(const std::string& name) {
+    const auto value = client_->GetXattr("f", name, kUser);
+    return value ? kOk : value.error();
+  }
+};
+
+TEST_F(XattrsTest, PathsAndNodesHaveThem) {
+  const auto node = std::move(*client_->Resolve("f", kUser));
+  EXPECT_EQ(Set("user.a", "1"), kOk);
+  EXPECT_EQ(node->SetXattr("", "user.b", "2", XattrMode::kCreate, kUser), kOk);
+  EXPECT_EQ(client_->GetXattr("f", "user.b", kUser).value_or("none"), "2");
+  EXPECT_EQ(node->GetXattr("", "user.a", kUser).value_or("none"), "1");
+  EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{}), (Names{"user.a", "user.b"}));
+  EXPECT_EQ(client_->RemoveXattr("f", "user.a", kUser), kOk);
+  EXPECT_EQ(node->RemoveXattr("", "user.b", kUser), kOk);
+  EXPECT_EQ(node->ListXattrs("", kUser).value_or(Names{"?"}), Names{});
+  EXPECT_EQ(client_->SetXattr("none", "user.a", "", XattrMode::kEither, kUser),
+            std::errc::no_such_file_or_directory);
+}
+
+TEST_F(XattrsTest, OpenFilesHaveThem) {
+  EXPECT_EQ(file_->SetXattr("user.a", "1", XattrMode::kCreate), kOk);
+  EXPECT_EQ(file_->SetXattr("user.a", "2", XattrMode::kCreate), std::errc::file_exists);
+  EXPECT_EQ(file_->GetXattr("user.a").value_or("none"), "1");
+  EXPECT_EQ(file_->GetXattr("user.b").error(), kNoData);
+  EXPECT_EQ(file_->ListXattrs().value_or(Names{}), Names{"user.a"});
+  client_->Shutdown();
+  EXPECT_EQ(file_->GetXattr("user.a").error(), std::errc::operation_canceled);
+  EXPECT_EQ(file_->ListXattrs().error(), std::errc::operation_canceled);
+  EXPECT_EQ(file_->SetXattr("user.a", "", XattrMode::kEither), std::errc::operation_canceled);
+}
+
+TEST_F(XattrsTest, NamesAreThoseOfUsers) {
+  const std::pair<std::string, std::errc> rows[] = {
+      {"user.n", kNoData},
+      {"user." + std::string(250, 'n'), kNoData},
+      {"user." + std::string(251, 'n'), std::errc::result_out_of_range},
+      {"", std::errc::result_out_of_range},
+      {"user.", std::errc::invalid_argument},
+      {std::string("user.a\0b", 8), std::errc::invalid_argument},
+      {"user", kNotSupported},
+      {"User.n", kNotSupported},
+      {"trusted.n", kNotSupported},
+      {"security.capability", kNotSupported},
+      {"system.posix_acl_access", kNotSupported},
+  };
+  for (const auto& [name, error] : rows) {
+    EXPECT_EQ(GetError(name), error) << name;
+    EXPECT_EQ(client_->RemoveXattr("f", name, kUser), error) << name;
+    EXPECT_EQ(Set(name), error == kNoData ? kOk : error) << name;
+    (void)client_->RemoveXattr("f", name, kUser);
+  }
+  EXPECT_EQ(Set("user.n", std::string(65'536, 'v')), kOk);
+  EXPECT_EQ(Set("user.n", std::string(65'537, 'v')), std::errc::argument_list_too_long);
+}
+
+// One that a user of this client could not ask for.
+TEST_F(XattrsTest, AListLeavesOutWhatHasNoName) {
+  const std::string fits(250, 'n');
+  nfs4_.Put("g", {.mode = 0666, .xattrs = {{fits, ""}, {fits + "n", ""}}});
+  EXPECT_EQ(client_->ListXattrs("g", kUser).value_or(Names{}), Names{"user." + fits});
+}
+
+TEST_F(XattrsTest, AChangeShowsInTheAttributes) {
+  const Attributes before = *client_->Stat("f", kUser);
+  EXPECT_EQ(Set("user.a"), kOk);
+  const Attributes after = *client_->Stat("f", kUser);
+  EXPECT_NE(before.change, after.change);
+  const uint64_t rpcs = client_->stats().rpcs;
+  EXPECT_EQ(client_->RemoveXattr("f", "user.a", kUser), kOk);
+  EXPECT_NE(client_->Stat("f", kUser)->change, after.change);
+  EXPECT_EQ(client_->stats().rpcs, rpcs + 1) << "its reply has the attributes";
+}
+
+// WIRE-47. The file system of "there" has none: it is asked once, and that of "f" goes on.
+TEST_F(XattrsTest, AFileSystemWithoutThemIsAskedOnce) {
+  constexpr uint64_t kOther = 9;
+  nfs4_.Put("there", {.mode = 0666, .fsid = kOther, .fileid = 1});
+  nfs4_.Inject(kOpListXattrs, {.status = NFS4ERR_NOTSUPP});
+  EXPECT_EQ(client_->ListXattrs("there", kUser).error(), kNotSupported);
+  EXPECT_EQ(client_->ListXattrs("there", kUser).error(), kNotSupported);
+  EXPECT_EQ(client_->SetXattr("there", "user.a", "", XattrMode::kEither, kUser), kNotSupported);
+  EXPECT_EQ(nfs4_.calls(kOpListXattrs), 1);
+  EXPECT_EQ(nfs4_.calls(kOpSetXattr), 0);
+  EXPECT_EQ(Set("user.a"), kOk);
+}
+
+TEST_F(XattrsTest, CallsFromTheCachesNeedTheServer) {
+  EXPECT_EQ(client_->GetXattr("f", "user.a", kUser, {.cached = true}).error(),
+            std::errc::resource_unavailable_try_again);
+  EXPECT_EQ(nfs4_.calls(kOpGetXattr), 0);
+}
+
+// Each call asks the server: another client may have changed it.
+TEST_F(XattrsTest, NothingIsCached) {
+  EXPECT_EQ(Set("user.a", "1"), kOk);
+  for (const char* value : {"2", "3"}) {
+    nfs4_.Before(kOpGetXattr, [&] { nfs4_.Put("f", {.mode = 0666, .xattrs = {{"a", value}}}); });
+    (void)client_->GetXattr("f", "user.a", kUser);
+    client_->DropCaches();
+    EXPECT_EQ(client_->GetXattr("f", "user.a", kUser).value_or("none"), value);
+  }
+}
+
+}  // namespace
+}  // namespace nfswalk
