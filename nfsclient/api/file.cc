@@ -132,8 +132,10 @@ Result<std::vector<std::string>> File::ListXattrs() const try {
 
 std::errc File::SetXattr(std::string_view name, std::string_view value, XattrMode how) try {
   if (state_->superblock.shut_down.load()) return std::errc::operation_canceled;
-  return nfs::SetXattr(state_->superblock, *state_->inode, name, value, how,
-                       state_->credential->key());
+  return data::ChangeFlushed(state_->superblock, *state_->inode, [&] {
+    return nfs::SetXattr(state_->superblock, *state_->inode, name, value, how,
+                         state_->credential->key());
+  });
 } catch (const std::bad_alloc&) {
   return std::errc::not_enough_memory;
 }

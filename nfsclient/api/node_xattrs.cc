@@ -3,6 +3,7 @@
 
 #include "nfsclient/api/walk_request.h"
 #include "nfsclient/client.h"
+#include "nfsclient/data/set_attributes.h"
 #include "nfsclient/nfs/xattr.h"
 #include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/path_walk.h"
@@ -61,17 +62,20 @@ std::errc Node::SetXattr(std::string_view path, std::string_view name, std::stri
   return AtInode(superblock_,
                  RequestOf(superblock_, at_.get(), PathCall::kSetAttributes, path, flags),
                  credential, [&](icache::Inode& inode, const Credential& as) {
-                   return nfs::SetXattr(superblock_, inode, name, value, how, as);
+                   return data::ChangeFlushed(superblock_, inode, [&] {
+                     return nfs::SetXattr(superblock_, inode, name, value, how, as);
+                   });
                  });
 }
 
 std::errc Node::RemoveXattr(std::string_view path, std::string_view name,
                             const Credential& credential, ResolveFlags flags) const {
-  return AtInode(superblock_,
-                 RequestOf(superblock_, at_.get(), PathCall::kSetAttributes, path, flags),
-                 credential, [&](icache::Inode& inode, const Credential& as) {
-                   return nfs::RemoveXattr(superblock_, inode, name, as);
-                 });
+  return AtInode(
+      superblock_, RequestOf(superblock_, at_.get(), PathCall::kSetAttributes, path, flags),
+      credential, [&](icache::Inode& inode, const Credential& as) {
+        return data::ChangeFlushed(superblock_, inode,
+                                   [&] { return nfs::RemoveXattr(superblock_, inode, name, as); });
+      });
 }
 
 }  // namespace nfswalk

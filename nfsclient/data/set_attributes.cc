@@ -28,6 +28,12 @@ std::errc Send(Superblock& superblock, Inode& inode, const SetAttributes& attrib
   return reply.error;
 }
 
+// Preconditions: the file is locked.
+std::errc Flush(Superblock& superblock, Inode& inode) {
+  const auto data = superblock.dirty_files.Find(inode);
+  return data ? data->Flush(WriteBack::Until::kCommitted) : kOk;
+}
+
 // SETATTR of a file that is no directory.
 std::errc FlushAndSend(Superblock& superblock, Inode& inode, const SetAttributes& attributes,
                        const Credential& credential) try {
@@ -36,10 +42,8 @@ std::errc FlushAndSend(Superblock& superblock, Inode& inode, const SetAttributes
   if (attributes.size_bytes && inode.type.load() == protocol::FileType::kRegular) {
     return WriteBack::Of(superblock, inode)->Truncate(attributes, credential);
   }
-  if (const auto data = superblock.dirty_files.Find(inode)) {
-    const std::errc error = data->Flush(WriteBack::Until::kCommitted);
-    if (error != kOk) return error;
-  }
+  const std::errc error = Flush(superblock, inode);
+  if (error != kOk) return error;
   NFSWALK_SYNC_POINT("set_attributes:flushed");
   return Send(superblock, inode, attributes, credential);
 } catch (const std::bad_alloc&) {
@@ -47,6 +51,15 @@ std::errc FlushAndSend(Superblock& superblock, Inode& inode, const SetAttributes
 }
 
 }  // namespace
+
+std::errc ChangeFlushed(Superblock& superblock, Inode& inode,
+                        const std::function<std::errc()>& change) {
+  if (inode.is_directory()) return change();
+  const FileLock lock(superblock, inode);
+  if (!lock) return protocol::CallDeadline::Error();
+  const std::errc error = Flush(superblock, inode);
+  return error == kOk ? change() : error;
+}
 
 std::expected<Attributes, std::errc> SetAttributesOf(Superblock& superblock, Inode& inode,
                                                      const SetAttributes& attributes,

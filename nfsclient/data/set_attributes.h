@@ -5,6 +5,7 @@
 #define NFSWALK_NFSCLIENT_DATA_SET_ATTRIBUTES_H_
 
 #include <expected>
+#include <functional>
 #include <system_error>
 
 #include "nfsclient/protocol/types.h"
@@ -20,6 +21,11 @@ namespace nfswalk::data {
 std::expected<protocol::Attributes, std::errc> SetAttributesOf(
     nfs::Superblock& superblock, icache::Inode& inode, const protocol::SetAttributes& attributes,
     const sunrpc_auth::Credential& credential);
+
+// Makes `change`, of anything else of the inode, at the same place in the order of what is written
+// to it. Errors: as above; those of `change`.
+std::errc ChangeFlushed(nfs::Superblock& superblock, icache::Inode& inode,
+                        const std::function<std::errc()>& change);
 
 }  // namespace nfswalk::data
 

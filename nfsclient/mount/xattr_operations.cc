@@ -70,7 +70,8 @@ void List(fuse_req_t request, fuse_ino_t number, size_t size) {
 void Set(fuse_req_t request, fuse_ino_t number, const char* name, const char* value, size_t size,
          int flags) {
   if (AnswerWithoutServer(request, name)) return;
-  const XattrMode how{static_cast<uint32_t>(flags)};  // XATTR_CREATE, XATTR_REPLACE
+  const XattrMode how{
+      static_cast<uint32_t>(flags)};  // XATTR_CREATE, XATTR_REPLACE; both are refused
   AnswerOnWorker(request, [number, name = std::string(name), value = std::string(value, size),
                            how](const Try& attempt) {
     const std::errc error = attempt.file_system.nodes.At(number).SetXattr(

@@ -37,12 +37,17 @@ template <typename Call>
 auto Ask(Superblock& superblock, Inode& inode, Call call) {
   decltype(call()) reply;
   reply.error = std::errc::operation_not_supported;
-  const uint64_t fsid = FsidOf(inode);
-  if (!superblock.protocol->has_xattrs() || superblock.without_xattrs.Has(fsid)) return reply;
-  reply = call();
-  if (reply.error == std::errc::operation_not_supported) superblock.without_xattrs.Add(fsid);
+  const bool may_have_some =
+      superblock.protocol->has_xattrs() && !superblock.without_xattrs.Has(FsidOf(inode));
+  if (may_have_some) reply = call();
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
   return reply;
+}
+
+// Notes what a call that reads has found out: one that changes may be refused where there are some.
+void NoteReadError(Superblock& superblock, Inode& inode, std::errc error) {
+  if (error != std::errc::operation_not_supported) return;
+  superblock.without_xattrs.Add(FsidOf(inode));
 }
 
 // Makes such a call that changes the inode's times.
@@ -64,6 +69,7 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& in
   auto reply = Ask(superblock, inode, [&] {
     return superblock.protocol->GetXattr(inode.handle(), *sent, credential);
   });
+  NoteReadError(superblock, inode, reply.error);
   if (reply.error != protocol::kOk) return std::unexpected(reply.error);
   return std::move(reply.value);
 }
@@ -72,6 +78,7 @@ std::expected<std::vector<std::string>, std::errc> ListXattrs(Superblock& superb
                                                               const Credential& credential) {
   auto reply = Ask(superblock, inode,
                    [&] { return superblock.protocol->ListXattrs(inode.handle(), credential); });
+  NoteReadError(superblock, inode, reply.error);
   if (reply.error != protocol::kOk) return std::unexpected(reply.error);
   // A longer one could not be asked for.
   std::erase_if(reply.names, [](const std::string& name) {
@@ -85,6 +92,7 @@ std::errc SetXattr(Superblock& superblock, Inode& inode, std::string_view name,
                    std::string_view value, protocol::XattrMode how, const Credential& credential) {
   const auto sent = NameOnWire(name);
   if (!sent) return sent.error();
+  if (how > protocol::XattrMode::kReplace) return std::errc::invalid_argument;
   if (value.size() > protocol::kXattrValueBytesMax) return std::errc::argument_list_too_long;
   return Change(superblock, inode, [&] {
     return superblock.protocol->SetXattr(inode.handle(), *sent, value, how, credential);

@@ -28,7 +28,9 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, icache::I
                                                const sunrpc_auth::Credential& credential);
 std::expected<std::vector<std::string>, std::errc> ListXattrs(
     Superblock& superblock, icache::Inode& inode, const sunrpc_auth::Credential& credential);
-// Errors also: argument_list_too_long (E2BIG) for more than 64 KiB.
+// Preconditions: nothing that was written to the file waits to be sent (data/set_attributes.h).
+// Errors also: argument_list_too_long (E2BIG) for more than 64 KiB, or than the session takes;
+// invalid_argument for an unknown `how`.
 std::errc SetXattr(Superblock& superblock, icache::Inode& inode, std::string_view name,
                    std::string_view value, protocol::XattrMode how,
                    const sunrpc_auth::Credential& credential);

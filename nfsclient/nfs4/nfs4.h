@@ -195,7 +195,6 @@ class Nfs4 final : public Protocol {
   CreateReply FinishExclusive(CreateReply created, uint64_t attributes_set,
                               const FileHandle& directory, std::string_view name,
                               SetAttributes attributes, const Credential& credential);
-  SetAttributesReply ChangeXattr(Compound& compound, int operation, const Credential& credential);
   void NoteXattrStatus(int status);
   RemoveReply RemoveObject(bool is_directory, const FileHandle& directory, std::string_view name,
                            const std::optional<KnownObject>& known, const Credential& credential);

@@ -1,6 +1,8 @@
 // Extended attributes (RFC 8276), of version 4.2.
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,6 +19,23 @@
 // clang-format on
 
 namespace nfswalk::protocol {
+namespace {
+
+// Exceeds what a session's messages have beside the operations and the data.
+constexpr uint32_t kHeadBytes = 1024;
+
+auto ReadsXattrChange(int operation, const OwnerNames& owners) {
+  return [operation, &owners](CompoundReader& reader, SetAttributesReply& reply) {
+    ChangeInfo change;
+    if (reader.Next(OP_PUTFH) && TakeXattrChange(reader, operation, change)) {
+      reply.file = Consistency(change, TakeOptionalAttributes(reader, owners));
+    } else {
+      reply.error = reader.error();
+    }
+  };
+}
+
+}  // namespace
 
 // A file system without them says NFS4ERR_NOTSUPP.
 void Nfs4::NoteXattrStatus(int status) {
@@ -45,13 +64,15 @@ XattrNamesReply Nfs4::ListXattrs(const FileHandle& file, const Credential& crede
     std::errc error{};
     XattrList list;
   };
+  const auto bytes_max = std::min<uint32_t>(kXattrNamesBytesMax,
+                                            open_files_->limits().response_bytes_max - kHeadBytes);
   XattrNamesReply all;
   Budget budget = caller_->NewBudget();
   uint64_t cookie = 0;
   size_t bytes = 0;
   for (bool eof = false; !eof;) {
     Compound compound;
-    compound.PutHandle(file).ListXattrs(cookie, kXattrNamesBytesMax);
+    compound.PutHandle(file).ListXattrs(cookie, bytes_max);
     auto part = CallCompound<ListReply>(*caller_, compound, credential, budget,
                                         [this](CompoundReader& reader, ListReply& reply) {
                                           reader.Next(OP_PUTFH);
@@ -72,37 +93,35 @@ XattrNamesReply Nfs4::ListXattrs(const FileHandle& file, const Credential& crede
   return all;
 }
 
-SetAttributesReply Nfs4::ChangeXattr(Compound& compound, int operation,
-                                     const Credential& credential) {
-  Budget budget = caller_->NewBudget();
-  return CallCompound<SetAttributesReply>(
-      *caller_, compound, credential, budget,
-      [this, operation](CompoundReader& reader, SetAttributesReply& reply) {
-        ChangeInfo change;
-        if (reader.Next(OP_PUTFH) && TakeXattrChange(reader, operation, change)) {
-          reply.file = Consistency(change, TakeOptionalAttributes(reader, owners_));
-          return;
-        }
-        reply.error = reader.error();
-        NoteXattrStatus(reader.status());
-      });
-}
-
+// A repetition in another session may meet what the first one has set: EEXIST with kCreate, as of a
+// MKDIR.
 SetAttributesReply Nfs4::SetXattr(const FileHandle& file, std::string_view name,
                                   std::string_view value, XattrMode how,
                                   const Credential& credential) {
   if (!has_xattrs()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
   Compound compound;
   compound.PutHandle(file).SetXattr(name, value, how).GetAttributes();
-  return ChangeXattr(compound, kOpSetXattr, credential);
+  if (compound.encoded_bytes() + kHeadBytes > open_files_->limits().request_bytes_max) {
+    return Failure<SetAttributesReply>(std::errc::argument_list_too_long);
+  }
+  Budget budget = caller_->NewBudget();
+  return CallCompound<SetAttributesReply>(*caller_, compound, credential, budget,
+                                          ReadsXattrChange(kOpSetXattr, owners_));
 }
 
+// The repetition finds nothing where the first one was executed.
 SetAttributesReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view name,
                                      const Credential& credential) {
   if (!has_xattrs()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
   Compound compound;
   compound.PutHandle(file).RemoveXattr(name).GetAttributes();
-  return ChangeXattr(compound, kOpRemoveXattr, credential);
+  Budget budget = caller_->NewBudget();
+  return CallOnce<SetAttributesReply>(
+      compound, credential, budget, ReadsXattrChange(kOpRemoveXattr, owners_),
+      std::errc::no_message_available, [](LookedUp when) {
+        const bool is_done = when == LookedUp::kAfterError;
+        return is_done ? std::optional(SetAttributesReply()) : std::nullopt;
+      });
 }
 
 }  // namespace nfswalk::protocol

@@ -18,7 +18,10 @@
 //                                            object has all its links: it was renamed
 //   RENAME            two LOOKUPs            source found: not executed. Source ENOENT: done if the
 //                                            target is what the source was, else ENOENT
-//   SETATTR, WRITE    none: idempotent       -
+//   SETATTR, WRITE,   none: idempotent       -
+//   SETXATTR
+//   SETXATTR create   nothing                EEXIST, as MKDIR
+//   REMOVEXATTR       nothing                ENODATA: done
 //
 // Before a REMOVE, RMDIR or RENAME is sent over another connection, a name that was valid (NAME-1),
 // or that was seen to lead there in the 3 seconds before, as with noac, is looked up. If another

@@ -161,6 +161,8 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
     case kSeqMisordered:
       return End();
     case kBadHighSlot:
+      // Its own slot, and the first of each connection, are told of in any case.
+      if (session_->highest.load() <= IdOf(index)) return End();
       Limit(std::min(session_->highest.load(), IdOf(index)));
       return;
     case kBadSlot:

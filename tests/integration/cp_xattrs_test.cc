@@ -80,18 +80,36 @@ TEST_F(CpXattrs, TheyAreKeptInBothDirections) {
 TEST_F(CpXattrs, ATargetWithoutThemIsWritten) {
   Cp({"-p", Url(), "d/f", Url("4.1"), "to/f"});
   EXPECT_EQ(server_.Find("to/f").value_or(FakeNode{}).data, "text");
-  server_.Inject(protocol::kOpSetXattr, {.status = NFS4ERR_NOTSUPP});
+  server_.Inject(protocol::kOpSetXattr, {.status = NFS4ERR_NOTSUPP}, 1000);
   Cp({"-p", Url(), "d/f", Url(), "to/f"});
   EXPECT_TRUE(Copied().empty());
 }
 
-TEST_F(CpXattrs, AnAttributeThatCannotBeKeptFailsTheCopy) {
+// One that the other file system has not is left out, and the rest is kept.
+TEST_F(CpXattrs, ANameThatTheTargetHasNotIsLeftOut) {
+  server_.Inject(protocol::kOpSetXattr, {.status = NFS4ERR_NOTSUPP});
+  Cp({"-p", Url(), "d/f", Url(), "to/f"});
+  EXPECT_EQ(Copied().size(), kXattrs.size() - 1);
+}
+
+// The file is there, with all but that one, and the command fails.
+TEST_F(CpXattrs, AnAttributeThatCannotBeKeptIsReported) {
   server_.Inject(protocol::kOpSetXattr, {.status = NFS4ERR_NOSPC});
   const ProgramRun run =
       RunProgram({"nfsclient/cli/nfswalk", "cp", "-p", Url(), "d/f", Url(), "to/f"});
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_NE(run.err.find("No space left"), std::string::npos) << run.err;
-  EXPECT_FALSE(server_.Find("to/f").has_value());
+  EXPECT_EQ(server_.Find("to/f").value_or(FakeNode{}).data, "text");
+  EXPECT_EQ(Copied().size(), kXattrs.size() - 1);
+}
+
+TEST_F(CpXattrs, AnAttributeThatCannotBeReadIsReported) {
+  server_.Inject(protocol::kOpGetXattr, {.status = NFS4ERR_ACCESS});
+  const ProgramRun run =
+      RunProgram({"nfsclient/cli/nfswalk", "cp", "-p", Url(), "d/f", Url(), "to/f"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("Permission denied"), std::string::npos) << run.err;
+  EXPECT_EQ(Copied().size(), kXattrs.size() - 1);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class FromExport final : public CopySource {
                       [file](uint64_t offset_bytes, Content content) {
                         return file->Seek(offset_bytes, content);
                       },
-                      [file] { return XattrsOf(*file); }, file};
+                      XattrsOf(file), file};
   }
   Result<std::string> ReadLink(const TreeEntry& entry) override {
     const auto link = ResolveListed(entry, credential_);
@@ -172,7 +172,7 @@ class FromHere final : public CopySource {
       if (found < 0) return std::unexpected(Errno());
       return static_cast<uint64_t>(found);
     };
-    return SourceFile{opened->attributes, read, seek, [file] { return XattrsOf(file->get()); }};
+    return SourceFile{opened->attributes, read, seek, XattrsOf(file)};
   }
   Result<std::string> ReadLink(const TreeEntry& entry) override {
     const auto link = OpenListed(entry, O_PATH);

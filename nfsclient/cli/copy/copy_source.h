@@ -31,7 +31,7 @@ struct SourceFile {
   // As File::Seek().
   std::function<Result<uint64_t>(uint64_t offset_bytes, Content content)> seek;
   // Extended attributes of users.
-  std::function<Result<Xattrs>()> xattrs;
+  XattrSource xattrs;
   std::shared_ptr<const File> of_export = nullptr;  // if it is
 };
 

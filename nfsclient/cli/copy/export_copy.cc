@@ -355,9 +355,11 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   }
   if (error == std::errc{}) error = file->Sync();
   if (error == std::errc{} && settings_.preserve) {
-    const auto xattrs = source->xattrs();
-    if (!xattrs) return session_.Fail(entry.path, xattrs.error());
-    error = SetXattrs(*xattrs, *file);
+    // The copy is made without those that cannot be read or kept.
+    const CopiedXattrs kept =
+        CopyXattrs(source->xattrs, SetsXattrsOf(*file), [this] { return session_.done(); });
+    if (kept.failed != std::errc{}) session_.Fail(entry.path, kept.failed);
+    if (kept.refused != std::errc{}) fail(kept.refused);
   }
   if (error == std::errc{} && *replaced && !settings_.preserve) {
     at_end = ReplacedAttributes(*file, **replaced);

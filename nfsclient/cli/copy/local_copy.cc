@@ -312,10 +312,12 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (copied.refused != std::errc{}) return fail(copied.refused);
   std::errc error{};
   if (preserve_) {
-    const auto xattrs = source->xattrs();
-    if (!xattrs) return session_.Fail(entry.path, xattrs.error());
-    error = local.SetXattrs(*xattrs);
-    if (error == std::errc{}) error = local.SetModeAlone(KeptMode(attributes));
+    // The copy is made without those that cannot be read or kept.
+    const CopiedXattrs kept =
+        CopyXattrs(source->xattrs, local.SetsXattrs(), [this] { return session_.done(); });
+    if (kept.failed != std::errc{}) session_.Fail(entry.path, kept.failed);
+    if (kept.refused != std::errc{}) fail(kept.refused);
+    error = local.SetModeAlone(KeptMode(attributes));
     if (error == std::errc{}) error = local.SetTimes(attributes);
   } else if (replaced->is_open()) {
     error = local.TakeRights(place.name, *replaced);

@@ -51,9 +51,8 @@ class UnfinishedFile {
     return descriptor_.TakeRights(directory_, name, replaced);
   }
 
-  [[nodiscard]] std::errc SetXattrs(const Xattrs& xattrs) const {
-    return cli::SetXattrs(xattrs, descriptor_.get());
-  }
+  // Sets extended attributes of it.
+  XattrSetter SetsXattrs() const { return SetsXattrsOf(descriptor_.get()); }
 
   // For both. Last of all before Finish().
   [[nodiscard]] std::errc SetTimes(const Attributes& attributes) const {

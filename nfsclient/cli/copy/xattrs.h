@@ -5,26 +5,38 @@
 #define NFSWALK_NFSCLIENT_CLI_COPY_XATTRS_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
+#include "nfsclient/cli/copy/local_descriptor.h"
 #include "nfsclient/client.h"
 
 namespace nfswalk::cli {
 
-// Names with their values.
-using Xattrs = std::vector<std::pair<std::string, std::string>>;
+// Reads those of an open file. Errors: File::ListXattrs()'s and GetXattr()'s; those of
+// fgetxattr(2).
+struct XattrSource {
+  std::function<Result<std::vector<std::string>>()> names;
+  std::function<Result<std::string>(const std::string& name)> value;
+};
+XattrSource XattrsOf(std::shared_ptr<const File> file);
+XattrSource XattrsOf(std::shared_ptr<const LocalDescriptor> file);
 
-// Return them all, none where the file system has none. Errors: File::ListXattrs()'s; those of
-// fgetxattr(2). One that is removed meanwhile is left out.
-Result<Xattrs> XattrsOf(const File& file);
-Result<Xattrs> XattrsOf(int descriptor);
+// Sets one, as setxattr(2).
+using XattrSetter = std::function<std::errc(const std::string& name, const std::string& value)>;
+XattrSetter SetsXattrsOf(File& file);
+XattrSetter SetsXattrsOf(int descriptor);
 
-// Gives them to a copy, unless its file system has none: then they are not kept.
-std::errc SetXattrs(const Xattrs& xattrs, File& file);
-std::errc SetXattrs(const Xattrs& xattrs, int descriptor);
+struct CopiedXattrs {
+  std::errc failed{};   // of the source: the first error
+  std::errc refused{};  // of `set`, the same
+};
+// Copies all, one after the other, until `stops()`, but those that the other file system has not,
+// or that are removed meanwhile.
+CopiedXattrs CopyXattrs(const XattrSource& source, const XattrSetter& set,
+                        const std::function<bool()>& stops);
 
 }  // namespace nfswalk::cli
 

@@ -122,13 +122,38 @@ TEST_F(XattrsTest, CallsFromTheCachesNeedTheServer) {
 
 // Each call asks the server: another client may have changed it.
 TEST_F(XattrsTest, NothingIsCached) {
-  EXPECT_EQ(Set("user.a", "1"), kOk);
-  for (const char* value : {"2", "3"}) {
-    nfs4_.Before(kOpGetXattr, [&] { nfs4_.Put("f", {.mode = 0666, .xattrs = {{"a", value}}}); });
-    (void)client_->GetXattr("f", "user.a", kUser);
-    client_->DropCaches();
+  const auto other = std::move(*Client::MountOver(Connect(), MountOptions()));
+  for (const char* value : {"1", "2", "3"}) {
+    EXPECT_EQ(other->SetXattr("f", "user.a", value, XattrMode::kEither, kUser), kOk);
     EXPECT_EQ(client_->GetXattr("f", "user.a", kUser).value_or("none"), value);
+    EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{}), Names{"user.a"});
   }
+  EXPECT_EQ(other->RemoveXattr("f", "user.a", kUser), kOk);
+  EXPECT_EQ(GetError("user.a"), kNoData);
+  EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{"?"}), Names{});
+}
+
+// A refused change says nothing of what can be read.
+TEST_F(XattrsTest, AFileSystemThatRefusesChangesIsRead) {
+  EXPECT_EQ(Set("user.a", "1"), kOk);
+  nfs4_.Inject(kOpSetXattr, {.status = NFS4ERR_NOTSUPP});
+  EXPECT_EQ(Set("user.a", "2"), kNotSupported);
+  EXPECT_EQ(client_->GetXattr("f", "user.a", kUser).value_or("none"), "1");
+}
+
+// What was written goes before it: no change of the file is taken for another client's.
+TEST_F(XattrsTest, AChangeFollowsWhatWasWritten) {
+  ASSERT_EQ(file_->PWrite(Data(0, kPiece), 0), kPiece);
+  EXPECT_EQ(file_->SetXattr("user.a", "1", XattrMode::kEither), kOk);
+  EXPECT_EQ(nfs4_.Find("f")->data, Text(0, kPiece));
+  ASSERT_EQ(file_->PWrite(Data(kPiece, kPiece), kPiece), kPiece);
+  EXPECT_EQ(client_->RemoveXattr("f", "user.a", kUser), kOk);
+  EXPECT_EQ(nfs4_.Find("f")->data, Text(0, 2 * kPiece));
+  EXPECT_EQ(client_->invalidations_queued(), 0u);
+}
+
+TEST_F(XattrsTest, AnUnknownModeIsRefused) {
+  EXPECT_EQ(client_->SetXattr("f", "user.a", "", XattrMode{3}, kUser), std::errc::invalid_argument);
 }
 
 }  // namespace

@@ -101,6 +101,15 @@ TEST_F(SessionsTest, EachErrorOfSequenceIsGotOver) {
   }
 }
 
+// A server that takes none of the slots that are told of ends the session.
+TEST_F(SessionsTest, AHighestSlotThatIsRefusedForEverCostsTheSession) {
+  Connect({.nconnect = 4});
+  const int sessions = sessions_made();
+  server_.Inject(kOpSequence, {.status = rpc::kBadHighSlot}, 2);
+  EXPECT_EQ(Stat(), kOk);
+  EXPECT_EQ(sessions_made(), sessions + 1);
+}
+
 // WIRE-38. What version 4.0 cannot tell: it was this call that made it.
 TEST_F(SessionsTest, ACallWhoseReplyIsLostIsExecutedOnce) {
   for (const Kind kind : {Kind::kLoseReply, Kind::kLoseCall}) {

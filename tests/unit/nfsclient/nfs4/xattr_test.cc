@@ -180,6 +180,24 @@ TEST_F(XattrTest, AChangeWhoseReplyIsLostIsMadeOnce) {
   }
 }
 
+// The session ends with the reply: what is sent again finds that it was done.
+TEST_F(XattrTest, ARemovalWhoseReplyAndSessionAreLostIsDone) {
+  EXPECT_EQ(Set("n", "v").error, kOk);
+  server_.Inject(kOpRemoveXattr, {.kind = Kind::kLoseReply});
+  server_.Before(OP_GETATTR, [this] { server_.EndSessions(); });
+  EXPECT_EQ(Remove("n").error, kOk);
+  EXPECT_TRUE(xattrs().empty());
+}
+
+TEST_F(XattrTest, AValueThatTheSessionDoesNotTakeIsTooLong) {
+  EXPECT_EQ(Set("n", std::string(65'536, 'x')).error, kOk);
+  server_.WithSessions([](FakeSessions& sessions) { sessions.request_bytes_max = 16'384; });
+  server_.EndSessions();
+  EXPECT_EQ(Get("n").error, kOk);
+  EXPECT_EQ(Set("n", std::string(16'384, 'x')).error, std::errc::argument_list_too_long);
+  EXPECT_EQ(Set("n", std::string(8'192, 'x')).error, kOk);
+}
+
 TEST_F(XattrTest, ADelayIsWaitedFor) {
   for (const int operation : {kOpGetXattr, kOpListXattrs, kOpSetXattr, kOpRemoveXattr}) {
     server_.Inject(operation, {.status = NFS4ERR_DELAY});
