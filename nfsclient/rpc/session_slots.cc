@@ -64,7 +64,6 @@ void SessionSlots::Open(std::shared_ptr<const Session> session, uint32_t first, 
   session_ = std::move(session);
   first_ = first;
   stride_ = stride;
-
   count_ = (session_->slots - first - 1) / stride + 1;
   slots_.fill(Slot());
 }
