@@ -32,29 +32,27 @@ uint64_t FsidOf(Inode& inode) {
   return attributes.fsid;
 }
 
-// Makes a call of Protocol, unless the inode's file system is known to have no extended attributes.
+// Makes a call of Protocol, unless the inode's file system is known to have no extended attributes:
+// one that reads has been refused there. One that changes may be refused where there are some.
 template <typename Call>
-auto Ask(Superblock& superblock, Inode& inode, Call call) {
+auto Ask(Superblock& superblock, Inode& inode, bool reads, Call call) {
   decltype(call()) reply;
   reply.error = std::errc::operation_not_supported;
-  const bool may_have_some =
-      superblock.protocol->has_xattrs() && !superblock.without_xattrs.Has(FsidOf(inode));
-  if (may_have_some) reply = call();
+  if (!superblock.protocol->has_xattrs()) return reply;
+  const uint64_t fsid = FsidOf(inode);
+  if (superblock.without_xattrs.Has(fsid)) return reply;
+  reply = call();
+  const bool has_none = reads && reply.error == std::errc::operation_not_supported;
+  if (has_none) superblock.without_xattrs.Add(fsid);
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
   return reply;
-}
-
-// Notes what a call that reads has found out: one that changes may be refused where there are some.
-void NoteReadError(Superblock& superblock, Inode& inode, std::errc error) {
-  if (error != std::errc::operation_not_supported) return;
-  superblock.without_xattrs.Add(FsidOf(inode));
 }
 
 // Makes such a call that changes the inode's times.
 template <typename Call>
 std::errc Change(Superblock& superblock, Inode& inode, Call call) {
   const SendStamp stamp = Stamp(superblock);
-  const protocol::SetAttributesReply reply = Ask(superblock, inode, call);
+  const protocol::SetAttributesReply reply = Ask(superblock, inode, /*reads=*/false, call);
   UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
   return reply.error;
 }
@@ -66,19 +64,17 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& in
                                                const Credential& credential) {
   const auto sent = NameOnWire(name);
   if (!sent) return std::unexpected(sent.error());
-  auto reply = Ask(superblock, inode, [&] {
+  auto reply = Ask(superblock, inode, /*reads=*/true, [&] {
     return superblock.protocol->GetXattr(inode.handle(), *sent, credential);
   });
-  NoteReadError(superblock, inode, reply.error);
   if (reply.error != protocol::kOk) return std::unexpected(reply.error);
   return std::move(reply.value);
 }
 
 std::expected<std::vector<std::string>, std::errc> ListXattrs(Superblock& superblock, Inode& inode,
                                                               const Credential& credential) {
-  auto reply = Ask(superblock, inode,
+  auto reply = Ask(superblock, inode, /*reads=*/true,
                    [&] { return superblock.protocol->ListXattrs(inode.handle(), credential); });
-  NoteReadError(superblock, inode, reply.error);
   if (reply.error != protocol::kOk) return std::unexpected(reply.error);
   // A longer one could not be asked for.
   std::erase_if(reply.names, [](const std::string& name) {

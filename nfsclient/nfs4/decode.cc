@@ -336,9 +336,10 @@ bool TakeBound(CompoundReader& reader, const SessionId& session) {
   rpc::XdrReader& body = reader.body();
   const bool is_of =
       body.Opaque(session.size()) == std::string_view(session.data(), session.size());
-  const auto channels = Channels{body.U32()};
+  const uint32_t channels = body.U32();
   body.U32();  // RDMA
-  const bool is_back = channels == Channels::kBack || channels == Channels::kBoth;
+  constexpr uint32_t kBack = 2, kBoth = 3;  // channel_dir_from_server4 (RFC 8881 18.34)
+  const bool is_back = channels == kBack || channels == kBoth;
   return reader.TakeBody(is_of && is_back);
 }
 

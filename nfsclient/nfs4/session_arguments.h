@@ -44,9 +44,6 @@ struct ExchangeGrant {
   bool is_confirmed = false;  // the server knows this client, and what it holds
 };
 
-// Which channels of a session a connection is bound to (RFC 8881 18.34).
-enum class Channels : uint32_t { kFore = 1, kBack = 2, kBoth = 3 };
-
 struct SessionGrant {
   SessionId id{};
   ChannelAttributes fore;

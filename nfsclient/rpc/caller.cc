@@ -134,10 +134,6 @@ void Caller::EndSession(uint64_t generation) {
   for (const auto& connection : connections_) connection->EndSession(generation);
 }
 
-void Caller::LimitSlots(uint32_t highest_slot) {
-  for (const auto& connection : connections_) connection->LimitSlots(highest_slot);
-}
-
 std::shared_ptr<BackChannel> Caller::OpenBackChannel(BackChannel::Service service) {
   const auto body =
       sunrpc_auth::CachedAuthBody(sunrpc_auth::Credential::OfProcess(), machine_name_);

@@ -141,8 +141,6 @@ class Caller {
   // Sends calls in `session` from now on, over as many connections as it has slots.
   void UseSession(const std::shared_ptr<const Session>& session);
   void EndSession(uint64_t generation);
-  // As Connection::LimitSlots().
-  void LimitSlots(uint32_t highest_slot);
   // Makes the channel over which the server calls `service` once it is bound; it ends before this
   // object does. nullptr without a socket for it. Once, before calls of other threads.
   std::shared_ptr<BackChannel> OpenBackChannel(BackChannel::Service service);

@@ -226,11 +226,6 @@ void Connection::EndSession(uint64_t generation) {
   EndWithSession();
 }
 
-void Connection::LimitSlots(uint32_t highest_slot) {
-  const Lock lock(mutex_);
-  slots_.Limit(highest_slot);
-}
-
 bool Connection::Remembers(const Call& call) {
   const Lock lock(mutex_);
   return call.slot_ && slots_.Has(*call.slot_);

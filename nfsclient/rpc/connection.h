@@ -132,8 +132,6 @@ class Connection {
   void UseSession(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of a session for calls that are not sent yet: they wait for another.
   void EndSession(uint64_t generation);
-  // As SessionSlots::Limit().
-  void LimitSlots(uint32_t highest_slot);
   // Returns whether the server knows by the call's slot whether it has executed it, if it is sent
   // again. False outside of sessions.
   bool Remembers(const Call& call);
@@ -220,7 +218,7 @@ class Connection {
 
   // Sending: connection_send.cc.
   void Transmit(Lock& lock, const Call& sender);
-  bool CanSend() const;
+  bool CanSend();
   void Gather(Batch& batch);
   void Account(const Batch& batch, ssize_t sent);
   bool Requeue(const Batch& batch, size_t first);

@@ -96,7 +96,7 @@ void Connection::WakeNextSender() {
 }
 
 // Returns whether the first in the queue may be sent.
-bool Connection::CanSend() const {
+bool Connection::CanSend() {
   if (queue_.empty() || in_flight_.size() >= kInFlightMax) return false;
   const Call& next = queue_.front();
   return !NeedsSlot(next) || slots_.CanTake(next.ends_with_session);

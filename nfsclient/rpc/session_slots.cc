@@ -64,16 +64,13 @@ void SessionSlots::Open(std::shared_ptr<const Session> session, uint32_t first, 
   session_ = std::move(session);
   first_ = first;
   stride_ = stride;
+  highest_ = session_->highest.load();
   count_ = (session_->slots - first - 1) / stride + 1;
   slots_.fill(Slot());
 }
 
 void SessionSlots::Close(uint64_t generation) {
   if (session_ != nullptr && session_->generation == generation) session_ = nullptr;
-}
-
-void SessionSlots::Limit(uint32_t highest_slot) {
-  if (session_ != nullptr) session_->highest.store(highest_slot);
 }
 
 void SessionSlots::SetState(size_t index, State state) {
@@ -93,8 +90,9 @@ std::optional<size_t> SessionSlots::Lowest(State state) const {
   return std::nullopt;
 }
 
-bool SessionSlots::CanTake(bool may_be_reserved) const {
+bool SessionSlots::CanTake(bool may_be_reserved) {
   if (!is_open()) return false;
+  highest_ = session_->highest.load();
   size_t usable = 0, left = 0;
   for (; usable < count_ && MayUse(usable); ++usable) {
     left += slots_[usable].state != State::kTaken;
@@ -146,7 +144,7 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
   switch (result.status) {
     case kOk:
       slot.sequence = sent + 1;
-      Limit(result.target_highest_slot);
+      session_->highest.store(result.target_highest_slot);
       if (const uint32_t before = session_->status_flags.exchange(result.status_flags);
           result.status_flags != 0) {
         session_->on_status(session_->generation, result.status_flags,
@@ -162,11 +160,11 @@ void SessionSlots::TakeResult(size_t index, const SequenceResult& result, bool w
     case kBadHighSlot:
       // Its own slot, and the first of each connection, are told of in any case.
       if (session_->highest.load() <= IdOf(index)) return End();
-      Limit(std::min(session_->highest.load(), IdOf(index)));
+      session_->highest.store(IdOf(index));
       return;
     case kBadSlot:
       if (index == 0) return End();
-      Limit(std::min(session_->highest.load(), IdOf(index) - 1));
+      session_->highest.store(std::min(session_->highest.load(), IdOf(index) - 1));
       return;
     case kBadSession:
     case kConnNotBoundToSession:

@@ -43,7 +43,7 @@ struct Session {
   uint64_t generation = 0;  // of the sessions of a mount
   uint32_t slots = 0;       // at most kSlotsMax
   // Shared by all connections: a bit a slot that has a call, or is unsettled; the highest slot that
-  // the server wants used; the status flags of its last reply.
+  // the server wants used, which any thread may set; the status flags of its last reply.
   mutable std::atomic<uint64_t> slots_in_use{0};
   mutable std::atomic<uint32_t> highest{kSlotsMax};
   mutable std::atomic<uint32_t> status_flags{0};
@@ -108,9 +108,6 @@ class SessionSlots {
   void Open(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of that session, for new calls.
   void Close(uint64_t generation);
-  // Sends no call in a slot above this one, on all connections, until the server says otherwise.
-  // The first of each connection stays.
-  void Limit(uint32_t highest_slot);
   bool is_open() const { return session_ != nullptr; }
   bool Has(const Taken& taken) const {
     return session_ != nullptr && session_->generation == taken.generation;
@@ -118,7 +115,7 @@ class SessionSlots {
 
   // One is reserved, if there are several: for the calls that keep the session, which others that
   // the server does not answer would hold up.
-  bool CanTake(bool may_be_reserved = false) const;
+  bool CanTake(bool may_be_reserved = false);
   // Takes a slot for the call with this xid: the lowest. Preconditions: CanTake().
   Taken Take(uint32_t xid);
   // Writes SEQUENCE (RFC 8881 18.46). Preconditions: Has(taken).
@@ -146,7 +143,7 @@ class SessionSlots {
   };
 
   uint32_t IdOf(size_t index) const { return first_ + stride_ * static_cast<uint32_t>(index); }
-  bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= session_->highest.load(); }
+  bool MayUse(size_t index) const { return index == 0 || IdOf(index) <= highest_; }
   std::optional<size_t> Lowest(State state) const;
   void SetState(size_t index, State state);
   void TakeResult(size_t index, const SequenceResult& result, bool was_resent);
@@ -156,6 +153,8 @@ class SessionSlots {
   std::shared_ptr<const Session> session_;  // null: closed
   uint32_t first_ = 0;
   uint32_t stride_ = 1;
+  // The session's when CanTake() looked: another thread may lower that before Take().
+  uint32_t highest_ = 0;
 
   size_t count_ = 0;
   std::array<Slot, Session::kSlotsMax> slots_;

@@ -11,8 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
-
-#include "nfsclient/rpc/session_slots.h"
+#include <utility>
 
 namespace nfswalk::protocol {
 namespace {
@@ -52,7 +51,7 @@ void SkipReferringCalls(rpc::XdrReader& in) {
   constexpr size_t kCallBytes = 2 * sizeof(uint32_t);  // sequence and slot
   const uint32_t sessions = in.U32();
   for (uint32_t i = 0; i < sessions && in.good(); ++i) {
-    in.Skip(sizeof(SessionId));
+    in.Skip(sizeof(rpc::Session::id));
     in.Skip(in.U32() * kCallBytes);
   }
 }
@@ -64,13 +63,13 @@ struct Callbacks::Run {
   rpc::XdrWriter& out;
   const size_t begin;                                  // of the results in `out`
   std::optional<CallbackSlots::Request> request = {};  // that CB_SEQUENCE has let pass
-  SessionId session = {};                              // its session
+  std::shared_ptr<const rpc::Session> session = {};    // its session
   bool is_replay = false;
 };
 
-void Callbacks::Begin(const SessionId& session) {
+void Callbacks::Begin(std::shared_ptr<const rpc::Session> session) {
   const std::lock_guard lock(mutex_);
-  session_ = session;
+  session_ = std::move(session);
   slots_ = CallbackSlots();
 }
 
@@ -97,7 +96,7 @@ void Callbacks::RunAll(Run& run, uint32_t operations) {
   const size_t count_at = run.out.size();
   run.out.U32(0);
   uint32_t status = kOk, done = 0;
-  while (status == kOk && done < operations && !run.is_replay) {
+  while (status == kOk && done < operations) {
     uint32_t operation = run.in.U32();
     const bool is_known = run.in.good() && operation >= kFirst && operation <= kLast;
     if (!is_known) operation = kIllegal;
@@ -109,7 +108,7 @@ void Callbacks::RunAll(Run& run, uint32_t operations) {
     } else if (done == 0) {
       status = kOpNotInSession;
     } else {
-      status = Execute(operation, run.in);
+      status = Execute(operation, run);
     }
     run.out.Replace(at + sizeof(uint32_t), status);
     ++done;
@@ -123,8 +122,7 @@ void Callbacks::RunAll(Run& run, uint32_t operations) {
 
 // CB_SEQUENCE (RFC 8881 20.9).
 uint32_t Callbacks::Sequence(Run& run) {
-  const std::string_view session = run.in.Opaque(run.session.size());
-  std::ranges::copy(session, run.session.begin());
+  const std::string_view session = run.in.Opaque(sizeof(rpc::Session::id));
   CallbackSlots::Request request;
   request.sequence = run.in.U32();
   request.slot = run.in.U32();
@@ -133,7 +131,8 @@ uint32_t Callbacks::Sequence(Run& run) {
   SkipReferringCalls(run.in);
   if (!run.in.good()) return kBadXdr;
   const std::lock_guard lock(mutex_);
-  if (run.session != session_) return rpc::kBadSession;
+  const bool is_of = session_ != nullptr && std::ranges::equal(session, session_->id);
+  if (!is_of) return rpc::kBadSession;
   switch (slots_.Examine(request)) {
     case CallbackSlots::Verdict::kBadSlot:
       return rpc::kBadSlot;
@@ -150,6 +149,7 @@ uint32_t Callbacks::Sequence(Run& run) {
       break;
   }
   run.request = request;
+  run.session = session_;
   run.out.Opaque(session).U32(request.sequence).U32(request.slot);
   run.out.U32(CallbackSlots::kSlots - 1).U32(CallbackSlots::kSlots - 1);
   return kOk;
@@ -157,7 +157,8 @@ uint32_t Callbacks::Sequence(Run& run) {
 
 // Operations behind CB_SEQUENCE: none has results, and none is read that is refused, since nothing
 // is executed behind it. Returns the nfsstat4.
-uint32_t Callbacks::Execute(uint32_t operation, rpc::XdrReader& in) {
+uint32_t Callbacks::Execute(uint32_t operation, Run& run) {
+  rpc::XdrReader& in = run.in;
   switch (operation) {
     case kSequence:
       return kSequencePosition;
@@ -179,7 +180,8 @@ uint32_t Callbacks::Execute(uint32_t operation, rpc::XdrReader& in) {
     case kRecallSlot: {
       const uint32_t highest_slot = in.U32();
       if (!in.good()) return kBadXdr;
-      listener_.on_slots_recalled(highest_slot);
+      run.session->highest.store(highest_slot);
+      listener_.on_slots_recalled();
       return kOk;
     }
     default:

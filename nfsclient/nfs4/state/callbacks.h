@@ -12,12 +12,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
-#include "nfsclient/nfs4/session_arguments.h"
 #include "nfsclient/nfs4/state/callback_slots.h"
 #include "nfsclient/rpc/back_channel.h"
+#include "nfsclient/rpc/session_slots.h"
 #include "nfsclient/rpc/xdr_reader.h"
 #include "nfsclient/rpc/xdr_writer.h"
 
@@ -29,15 +30,15 @@ class Callbacks {
   static constexpr uint32_t kOperationsMax = 8;
 
   struct Listener {
-    // CB_RECALL_SLOT: no call is to be sent in a slot above this one.
-    std::function<void(uint32_t highest_slot)> on_slots_recalled;
+    // CB_RECALL_SLOT, which has lowered rpc::Session::highest: the server waits for a SEQUENCE.
+    std::function<void()> on_slots_recalled;
   };
 
   Callbacks(uint32_t minor_version, Listener listener)
       : minor_version_(minor_version), listener_(std::move(listener)) {}
 
   // From now on calls are of this session alone.
-  void Begin(const SessionId& session);
+  void Begin(std::shared_ptr<const rpc::Session> session);
   // As rpc::BackChannel::Service::answer.
   rpc::BackChannel::Accepted Answer(uint32_t procedure, rpc::XdrReader& arguments,
                                     rpc::XdrWriter& results);
@@ -46,7 +47,7 @@ class Callbacks {
   struct Run;
 
   uint32_t Sequence(Run& run);
-  uint32_t Execute(uint32_t operation, rpc::XdrReader& in);
+  uint32_t Execute(uint32_t operation, Run& run);
   void RunAll(Run& run, uint32_t operations);
 
   const uint32_t minor_version_;
@@ -54,7 +55,7 @@ class Callbacks {
 
   std::mutex mutex_;
   // This and below: guarded by mutex_.
-  SessionId session_{};
+  std::shared_ptr<const rpc::Session> session_;  // null: none yet
   CallbackSlots slots_;
 };
 

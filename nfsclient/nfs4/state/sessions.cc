@@ -76,11 +76,7 @@ void TellErrorsOfSequence(const CompoundReader& reader, ClientIds::Status& reply
 Sessions::Sessions(rpc::Caller& caller, Listener listener)
     : caller_(caller),
       listener_(std::move(listener)),
-      callbacks_(caller.minor_version(), {.on_slots_recalled =
-                                              [this](uint32_t highest_slot) {
-                                                caller_.LimitSlots(highest_slot);
-                                                listener_.on_due();
-                                              }}),
+      callbacks_(caller.minor_version(), {.on_slots_recalled = [this] { listener_.on_due(); }}),
       back_channel_(
           caller.OpenBackChannel({.program = kCallbackProgram,
                                   .version = 1,
@@ -144,7 +140,7 @@ ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
 void Sessions::BindBackChannel() try {
   if (back_channel_ == nullptr) return;
   const SessionId id = session_->id;
-  callbacks_.Begin(id);
+  callbacks_.Begin(session_);
   Compound compound;
   const rpc::Request request = compound.BindConnection(id).Encode();
   rpc::XdrWriter call;

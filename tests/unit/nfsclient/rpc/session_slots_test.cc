@@ -136,7 +136,7 @@ TEST_F(SessionSlotsTest, TheHighestSlotInUseIsTold) {
 
 TEST_F(SessionSlotsTest, NoCallIsSentAboveTheLimitUntilTheServerLiftsIt) {
   Open(8);
-  slots_.Limit(1);
+  session_->highest.store(1);
   EXPECT_EQ(TakeAll(), 2u);
   // Of all connections; the last word is the reply's.
   Open(8, 1, 2);
@@ -144,12 +144,22 @@ TEST_F(SessionSlotsTest, NoCallIsSentAboveTheLimitUntilTheServerLiftsIt) {
   other.Open(session_, 0, 2);
   other.Answer(other.Take(1), Answered(kOk, 4));
   EXPECT_EQ(TakeAll(), 2u);
-  other.Limit(0);
+  session_->highest.store(0);
   EXPECT_EQ(TakeAll(), 0u);
-  slots_.Limit(6);
+  session_->highest.store(6);
   EXPECT_EQ(TakeAll(), 1u);
-  other.Limit(7);
+  session_->highest.store(7);
   EXPECT_EQ(TakeAll(), 1u);
+}
+
+// Another connection's reply, or a call of the server, comes in between.
+TEST_F(SessionSlotsTest, ALimitThatIsLoweredMeanwhileLeavesTheSlotThatWasFound) {
+  Open(8);
+  slots_.Take(1);
+  EXPECT_TRUE(slots_.CanTake());
+  session_->highest.store(0);
+  EXPECT_EQ(Encoded(slots_.Take(2))[1], 1u);
+  EXPECT_FALSE(slots_.CanTake(true));
 }
 
 // What a server says of the slots that it accepts begins none anew: it may be an old reply.

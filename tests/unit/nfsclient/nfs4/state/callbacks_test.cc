@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,12 +38,12 @@ constexpr uint32_t kSequencePosition = 10064;
 constexpr uint32_t kTooManyOperations = 10070;
 constexpr uint32_t kNotInSession = 10071;
 
-SessionId SessionOf(char letter) {
-  SessionId id;
-  id.fill(letter);
-  return id;
+std::shared_ptr<const rpc::Session> SessionOf(char letter) {
+  auto session = std::make_shared<rpc::Session>();
+  session->id.fill(letter);
+  return session;
 }
-std::string TextOf(const SessionId& id) { return {id.data(), id.size()}; }
+std::string IdOf(char letter) { return std::string(sizeof(rpc::Session::id), letter); }
 
 // A CB_COMPOUND's arguments.
 Xdr CompoundOf(uint32_t operations, const Xdr& encoded, uint32_t minor_version = kMinorVersion,
@@ -58,7 +59,7 @@ struct Sequence {
 };
 Xdr Encoded(const Sequence& sequence) {
   Xdr operation;
-  operation.U32(kCbSequence).Raw(TextOf(SessionOf(sequence.session)));
+  operation.U32(kCbSequence).Raw(IdOf(sequence.session));
   operation.U32(sequence.sequence, sequence.slot, 0, 0, 0);
   return operation;
 }
@@ -71,14 +72,14 @@ std::string Results(uint32_t status, uint32_t operations, const Xdr& results) {
 }
 Xdr Sequenced(const Sequence& sequence) {
   Xdr result;
-  result.U32(kCbSequence, NFS4_OK).Raw(TextOf(SessionOf(sequence.session)));
+  result.U32(kCbSequence, NFS4_OK).Raw(IdOf(sequence.session));
   result.U32(sequence.sequence, sequence.slot, kHighest, kHighest);
   return result;
 }
 
 class CallbacksTest : public testing::Test {
  protected:
-  CallbacksTest() { callbacks_.Begin(SessionOf('s')); }
+  CallbacksTest() { callbacks_.Begin(session_); }
 
   // Returns the results; nullopt where the RPC itself is refused with `refused_`.
   std::optional<std::string> Call(std::string_view arguments, uint32_t procedure = kCompound) {
@@ -89,9 +90,10 @@ class CallbacksTest : public testing::Test {
     return std::string(reinterpret_cast<const char*>(out.bytes().data()), out.size());
   }
 
+  const std::shared_ptr<const rpc::Session> session_ = SessionOf('s');
   std::vector<uint32_t> slots_recalled_;
-  Callbacks callbacks_{kMinorVersion, {.on_slots_recalled = [this](uint32_t highest_slot) {
-                         slots_recalled_.push_back(highest_slot);
+  Callbacks callbacks_{kMinorVersion, {.on_slots_recalled = [this] {
+                         slots_recalled_.push_back(session_->highest.load());
                        }}};
   Accepted refused_ = Accepted::kSuccess;
 };
@@ -172,12 +174,12 @@ TEST_F(CallbacksTest, RefusedCompoundsChangeNothing) {
   Xdr nothing, early;
   early.U32(kCbRecallSlot, 3).Raw(Encoded({}));
   Xdr cut;
-  cut.U32(kCbSequence).Raw(TextOf(SessionOf('s'))).U32(1);
+  cut.U32(kCbSequence).Raw(IdOf('s')).U32(1);
   Xdr referring;
-  referring.U32(kCbSequence).Raw(TextOf(SessionOf('s'))).U32(1, 0, 0, 0).U32(~0u);
+  referring.U32(kCbSequence).Raw(IdOf('s')).U32(1, 0, 0, 0).U32(~0u);
   Xdr calls;
-  calls.U32(kCbSequence).Raw(TextOf(SessionOf('s'))).U32(1, 0, 0, 0).U32(1);
-  calls.Raw(TextOf(SessionOf('s'))).U32(~0u);
+  calls.U32(kCbSequence).Raw(IdOf('s')).U32(1, 0, 0, 0).U32(1);
+  calls.Raw(IdOf('s')).U32(~0u);
   const auto failed = [](uint32_t operation, uint32_t status) {
     return Results(status, 1, Xdr().U32(operation, status));
   };
