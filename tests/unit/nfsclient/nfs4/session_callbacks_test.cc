@@ -149,6 +149,7 @@ TEST_F(SessionCallbacksTest, SlotsAreGivenBackAtOnce) {
   server_.set_lease_seconds(3600);  // no renewal comes of itself
   Connect();
   const auto channel = server_.AwaitBackChannel(1);
+  server_.WithSessions([](FakeSessions& sessions) { sessions.target_highest = 0; });
   const int sequences = server_.calls(kOpSequence);
   EXPECT_EQ(CallBack(channel, 1, 1, Xdr().U32(kCbRecallSlot, 0)), NFS4_OK);
   server_.AwaitCalls(kOpSequence, sequences + 1);
