@@ -31,6 +31,11 @@ void TaskThreads::Wait() {
   ended_.wait(lock, [this] { return waiting_.empty() && running_ == 0; });
 }
 
+void TaskThreads::WaitUntil(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  ended_.wait_until(lock, deadline, [this] { return waiting_.empty() && running_ == 0; });
+}
+
 void TaskThreads::End(bool drops) {
   std::vector<std::jthread> threads;  // joined without the lock
   std::list<Task> dropped;

@@ -5,6 +5,7 @@
 #ifndef NFSWALK_THREADS_TASK_THREADS_H_
 #define NFSWALK_THREADS_TASK_THREADS_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,8 @@ class TaskThreads {
   void Run(Task task, Turn turn = Turn::kInOrder);
   // Returns when no task waits or runs.
   void Wait();
+  // The same, until `deadline` at the latest.
+  void WaitUntil(std::chrono::steady_clock::time_point deadline);
   // Ends the threads, once they have run all tasks. It takes no others. By one thread at a time, as
   // Stop().
   void Finish() { End(/*drops=*/false); }

@@ -30,8 +30,9 @@ bool IsAboutName(NeedRef need) { return need == NeedRef::kMiss || need == NeedRe
 
 // True if a walk that stopped for its position's attributes has them by now: it stopped for a
 // link's.
-bool HasAttributes(const StoppedWalk& walk) {
-  return walk.need == NeedRef::kGetattrRpc && AttributesFresh(*walk.at.inode(), rcu::CoarseNowNs());
+bool HasAttributes(const Superblock& superblock, const StoppedWalk& walk) {
+  return walk.need == NeedRef::kGetattrRpc &&
+         AttributesFresh(superblock, *walk.at.inode(), rcu::CoarseNowNs());
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ std::vector<BatchLookup::Item> BatchLookup::Collect(std::span<StoppedWalk> walks
   items.reserve(walks.size());
   for (StoppedWalk& walk : walks) {
     const bool is_known = walk.need == NeedRef::kGetattrRpc || walk.need == NeedRef::kAccessRpc;
-    if (HasAttributes(walk) || (!is_known && !IsAboutName(walk.need))) continue;
+    if (HasAttributes(superblock_, walk) || (!is_known && !IsAboutName(walk.need))) continue;
     Item item{.walk = &walk, .rights = walk.need == NeedRef::kAccessRpc};
     if (IsAboutName(walk.need) || asks_paths) item.path = SplitPath(superblock_, walk.rest);
     if (!item.path.names.empty() && item.path.names.front() != "..") {
@@ -119,7 +120,7 @@ std::errc BatchLookup::ListDirectories(std::vector<Item>& items) {
     Inode& inode = *item.walk->at.inode();
     // Without the directory's own attributes its size is not known.
     const bool may_list = MayList() && !item.name.empty() && !listed_.contains(&inode) &&
-                          AttributesFresh(inode, rcu::CoarseNowNs()) &&
+                          AttributesFresh(superblock_, inode, rcu::CoarseNowNs()) &&
                           CachedAccess(superblock_, inode, credential_).has_value();
     if (!may_list) continue;
     if (missed.empty() || missed.back().directory->inode() != &inode) {

@@ -29,7 +29,7 @@ struct Missing {
 Missing WhatIsMissing(Superblock& superblock, DentryRef& directory, const Name& name,
                       const CredentialRef& credential) {
   Inode& inode = *directory.inode();
-  const bool fresh = AttributesFresh(inode, rcu::CoarseNowNs());
+  const bool fresh = AttributesFresh(superblock, inode, rcu::CoarseNowNs());
   const DentryRef child = superblock.dentries.Lookup(*directory, name);
   const bool known = child && VerifierMatches(*child, inode);
   return {!fresh || !CachedAccess(superblock, inode, credential), !fresh || !known};

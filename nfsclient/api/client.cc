@@ -10,6 +10,7 @@
 #include "nfsclient/api/connect.h"
 #include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/nfs/silly_rename.h"
 #include "nfsclient/nfs/splice.h"
 #include "nfsclient/superblock/superblock.h"
@@ -22,6 +23,8 @@ namespace {
 
 // How long the end of a mount waits for the server to remove what was removed while it was open.
 constexpr std::chrono::milliseconds kSillyNamesLimit{1000};
+// The same for delegations: other clients wait a lease time for those that are left.
+constexpr std::chrono::milliseconds kDelegationsLimit{1000};
 
 MountError RootError(std::errc error, const MountOptions& options) {
   return {error, "cannot read the root of " + options.server.host + ":" +
@@ -56,6 +59,7 @@ Client::~Client() = default;
 void Client::Unmount::operator()(nfs::Superblock* superblock) const {
   if (rcu::InForkedChild()) return;
   nfs::RemoveAllSillyNames(*superblock, kSillyNamesLimit);
+  nfs::ReturnAllDelegations(*superblock, kDelegationsLimit);
   delete superblock;
 }
 
@@ -120,6 +124,7 @@ std::errc Client::Sync() try {
 void Client::Shutdown() {
   if (rcu::InForkedChild()) return;
   nfs::RemoveAllSillyNames(superblock_, kSillyNamesLimit);
+  nfs::ReturnAllDelegations(superblock_, kDelegationsLimit);
   superblock_.Shutdown();
 }
 

@@ -62,7 +62,7 @@ struct Directory::State {
       // A reader that comes late sees what was made meanwhile.
       icache::Inode& inode = *at.inode();
       const bool is_current = is_first && stream.IsLatest(inode) &&
-                              nfs::AttributesFresh(inode, rcu::CoarseNowNs());
+                              nfs::AttributesFresh(superblock, inode, rcu::CoarseNowNs());
       if (!is_current) stream = nfs::DirectoryStream();
     } else if (cookie != stream.cookie()) {
       const auto last = std::ranges::find(entries, cookie, &DirectoryEntry::cookie);

@@ -45,7 +45,7 @@ bool IsDirectory(const icache::Inode& inode) {
   Attributes& attributes = *result;
   std::errc error = walk::Resolve(
       superblock, request.start, request.path, credential, request.flags,
-      [&](RcuWalk& walk) { return StatRcu(walk, attributes); },
+      [&](RcuWalk& walk) { return StatRcu(superblock, walk, attributes); },
       [&](RefWalk& walk) {
         const std::errc failed = StatRef(superblock, walk);
         if (failed == kOk) nfs::CopyAttributes(walk.inode(), attributes);
@@ -107,7 +107,7 @@ Result<size_t> Node::ReadLink(std::string_view path, std::span<char> into,
         if (walk.inode().type.load(std::memory_order_relaxed) != protocol::FileType::kSymlink) {
           return walk.Confirm(std::errc::invalid_argument);
         }
-        nfs::RcuLink link = nfs::ReadLinkRcu(walk.inode(), walk.now_ns());
+        nfs::RcuLink link = nfs::ReadLinkRcu(superblock_, walk.inode(), walk.now_ns());
         if (link.need != NeedRef::kNone) return {link.need};
         copy(link.text);
         return walk.ConfirmUsed();

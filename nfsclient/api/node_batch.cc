@@ -129,12 +129,12 @@ class BatchWalks {
     const RcuOutcome outcome = walk.Rcu([&](RcuWalk& at) -> RcuOutcome {
       if (answers) {
         Result<Attributes>& stat = stats_[number];
-        return StatRcu(at, stat ? *stat : stat.emplace());
+        return StatRcu(superblock_, at, stat ? *stat : stat.emplace());
       }
       NeedRef need = NeedRef::kNone;
       if (needs_ == Needs::kRights) {
         if (IsFile(at.inode())) need = at.Permission(kMayRead).need;
-      } else if (needs_ == Needs::kAttributes && !nfs::AttributesFresh(at.inode(), at.now_ns())) {
+      } else if (needs_ == Needs::kAttributes && !nfs::AttributesFresh(superblock_, at.inode(), at.now_ns())) {
         need = NeedRef::kGetattrRpc;
       }
       return need == NeedRef::kNone ? at.Confirm() : RcuOutcome{need};

@@ -40,16 +40,15 @@ struct Found {
 };
 
 RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_name, Found& found) {
-  const nfs::LookupCache lookupcache = superblock.options.lookupcache;
   const icache::Inode* const inode = walk.missing() ? nullptr : &walk.inode();
   if (inode != nullptr) {
-    found.attributes_valid_ns = nfs::AttributesLeftNs(*inode, walk.now_ns());
-    const NeedRef need = nfs::CopyFreshAttributesRcu(*inode, walk.now_ns(), found.attributes);
+    found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, *inode, walk.now_ns());
+    const NeedRef need = nfs::CopyFreshAttributesRcu(superblock, *inode, walk.now_ns(), found.attributes);
     if (need != NeedRef::kNone) return {need};
   }
   if (has_name) {
     found.name_valid_ns =
-        nfs::NameLeftNs(lookupcache, walk.dentry(), inode, walk.parent_inode(), walk.now_ns());
+        nfs::NameLeftNs(superblock, walk.dentry(), inode, walk.parent_inode(), walk.now_ns());
   }
   if (const RcuOutcome outcome = walk.ConfirmUsed(); !outcome.ok()) return outcome;
   if (inode == nullptr) return {};
@@ -58,24 +57,23 @@ RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_na
 }
 
 std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
-  const nfs::LookupCache lookupcache = superblock.options.lookupcache;
   found = {};
   if (walk.missing()) {
     const vfs::PaddedName name(walk.last(), walk.position().get());
     const vfs::DentryRef negative = superblock.dentries.Lookup(*walk.position(), name.name());
     if (negative && negative.inode() == nullptr) {
       found.name_valid_ns =
-          nfs::NameLeftNs(lookupcache, *negative, nullptr, walk.inode(), rcu::CoarseNowNs());
+          nfs::NameLeftNs(superblock, *negative, nullptr, walk.inode(), rcu::CoarseNowNs());
     }
     return kOk;
   }
   const std::errc error = StatRef(superblock, walk);
   if (error != kOk) return error;
   const uint64_t now_ns = rcu::CoarseNowNs();
-  found.attributes_valid_ns = nfs::AttributesLeftNs(walk.inode(), now_ns);
+  found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, walk.inode(), now_ns);
   nfs::CopyAttributes(walk.inode(), found.attributes);
   if (walk.parent()) {
-    found.name_valid_ns = nfs::NameLeftNs(lookupcache, *walk.position(), &walk.inode(),
+    found.name_valid_ns = nfs::NameLeftNs(superblock, *walk.position(), &walk.inode(),
                                           *walk.parent().inode(), now_ns);
   }
   found.by_ref = walk.position().Copy();
@@ -123,10 +121,10 @@ LookupResult Node::FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& di
   const uint64_t now_ns = rcu::CoarseNowNs();
   LookupResult found;
   found.node.reset(new Node(superblock, std::make_unique<const vfs::DentryRef>(at.Copy())));
-  found.attributes_valid_ns = nfs::AttributesLeftNs(*at.inode(), now_ns);
+  found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, *at.inode(), now_ns);
   nfs::CopyAttributes(*at.inode(), found.attributes);
   found.name_valid_ns =
-      nfs::NameLeftNs(superblock.options.lookupcache, *at, at.inode(), *directory.inode(), now_ns);
+      nfs::NameLeftNs(superblock, *at, at.inode(), *directory.inode(), now_ns);
   return found;
 }
 
@@ -135,7 +133,7 @@ bool Node::IsNameValid(std::string_view name) const {
   const vfs::DentryRef& directory = at_ != nullptr ? *at_ : superblock_.root;
   const vfs::PaddedName padded(name, directory.get());
   const vfs::DentryRef known = superblock_.dentries.Lookup(*directory, padded.name());
-  return known && nfs::NameLeftNs(superblock_.options.lookupcache, *known, known.inode(),
+  return known && nfs::NameLeftNs(superblock_, *known, known.inode(),
                                   *directory.inode(), rcu::CoarseNowNs()) != 0;
 }
 

@@ -13,12 +13,15 @@
 #include "nfsclient/client.h"
 #include "nfsclient/data/set_attributes.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/nfs/may_create_in_sticky.h"
 #include "nfsclient/nfs/permission.h"
+#include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/stale_name.h"
 #include "nfsclient/superblock/open_file_names.h"
 #include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/walk.h"
+#include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
 namespace nfswalk {
@@ -51,8 +54,10 @@ struct OpenRequest {
     return reply;
   }
   protocol::OpenReply Send(const protocol::FileHandle& directory, std::string_view name) const {
+    const auto ask = mode == kMayRead ? nfs::AsksDelegation(superblock, inode)
+                                      : protocol::AskDelegation::kNo;
     return superblock.protocol->Open(directory, name, inode.handle(), (mode & kMayRead) != 0,
-                                     (mode & kMayWrite) != 0, credential);
+                                     (mode & kMayWrite) != 0, credential, ask);
   }
 };
 
@@ -114,18 +119,34 @@ std::errc CloseToOpen(nfs::Superblock& superblock, RefWalk& walk, const nfs::Sen
   return nfs::RevalidateInode(superblock, inode, key);  // a later reply may have overtaken it
 }
 
+// The server's state of a delegated file, for an open to read that needs no other. Null where that
+// asks the server: also where the name may lead to another file by now.
+std::shared_ptr<protocol::OpenState> ShareDelegated(nfs::Superblock& superblock, RefWalk& walk) {
+  const uint64_t now_ns = rcu::CoarseNowNs();
+  if (walk.force() || !nfs::IsDelegated(superblock, walk.inode(), now_ns)) return nullptr;
+  const bool is_named = !walk.parent() ||
+                        nfs::NameLeftNs(superblock, *walk.position(), &walk.inode(),
+                                        *walk.parent().inode(), now_ns) != 0;
+  return is_named ? superblock.delegated_inodes.Share(walk.inode()) : nullptr;
+}
+
 // The references that an open without an RPC takes inside the RCU section. Dropped outside of it.
 struct RcuOpen {
   icache::InodeRef inode;
   std::optional<nfs::OpenContext> context;
 };
 
-// Completes an open by handle under RCU, without an RPC: OpenFound() without the dentry's
-// reference. Whatever this cannot decide is left to that.
+// Completes an open by handle, or of a delegated file, under RCU, without an RPC: OpenFound() without
+// the dentry's reference. Whatever this cannot decide is left to that. The state of a delegated file
+// is still to be shared.
 RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, RcuOpen& taken) {
   constexpr RcuOutcome kDoubt{NeedRef::kComplete};
   icache::Inode& inode = walk.inode();
   if (inode.is_directory() || inode.type.load() == FileType::kSymlink) return kDoubt;
+  if (superblock.protocol->opens_by_name() &&
+      !nfs::IsDelegated(superblock, inode, walk.now_ns())) {
+    return kDoubt;
+  }
   const nfs::RcuPermission permission = walk.Permission(rights);
   if (permission.need != NeedRef::kNone || !permission.granted) return kDoubt;
   taken.inode = icache::TryHold(inode);
@@ -164,7 +185,10 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
   const uint64_t epoch = inode.access.epoch();
   const OpenRequest request{superblock, inode, mode, key};
-  auto opened = !by_name        ? request.Send({}, {})
+  auto state = mode == kMayRead ? ShareDelegated(superblock, walk) : nullptr;
+  const bool is_local = state != nullptr;
+  auto opened = is_local        ? protocol::OpenReply()
+                : !by_name      ? request.Send({}, {})
                 : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
                                 : OpenNode(request, *walk.position(), as_named);
   std::errc failed = opened.error;
@@ -173,8 +197,8 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
     return std::unexpected(protocol::kStale);
   }
   std::optional<uint32_t> granted = opened.granted;
+  nfs::ReplyContext context{.epoch = epoch};
   if (failed == kOk && opened.attributes) {
-    nfs::ReplyContext context{.epoch = epoch};
     failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp, &context);
     // A store that is not needed would disturb walks of other threads.
     if (failed == kOk && granted &&
@@ -183,9 +207,16 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
                        context.epoch);
     }
   }
+  if (!is_local) {
+    state = std::move(opened.state);
+    nfs::FollowNames(state.get(), superblock, inode, walk.position());
+  }
+  if (failed == kOk && opened.delegation) {
+    nfs::KeepDelegation(superblock, inode, context, state, std::move(opened.delegation));
+  }
   if (failed == kOk) {
-    failed = opened.attributes ? nfs::RevalidateInode(superblock, inode, key)
-                               : CloseToOpen(superblock, walk, begun, granted);
+    failed = opened.attributes || is_local ? nfs::RevalidateInode(superblock, inode, key)
+                                           : CloseToOpen(superblock, walk, begun, granted);
   }
   // A server may keep an unlinked file's handle valid while another client has it open.
   if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
@@ -199,13 +230,13 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
                      : nfs::PermissionRef(superblock, inode, walk.credential(), rights);
   }
   if (failed != kOk) return std::unexpected(failed);
+  
   if (rights != mode) {  // do_truncate() of open(2)
     const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);
     if (!cut) return std::unexpected(cut.error());
   }
-  nfs::FollowNames(opened.state.get(), superblock, inode, walk.position());
-  return File::Make({std::move(*counted), std::move(opened.state), walk.TakeCredential()},
-                    superblock, rights);
+  return File::Make({std::move(*counted), std::move(state), walk.TakeCredential()}, superblock,
+                    rights);
 }
 
 Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
@@ -223,7 +254,11 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
   request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
   const bool asks_server = superblock_.protocol->opens_by_name() || !superblock_.options.nocto ||
                            (mode & kTruncate) != 0;
-  const bool needs_reference = asks_server || request.flags.dont_cache;
+  const bool may_be_delegated = superblock_.protocol->opens_by_name() && mode == kMayRead &&
+                                superblock_.delegated_inodes.size() != 0;
+  request.flags.may_be_delegated = may_be_delegated && !request.flags.dont_cache;
+  const bool needs_reference =
+      (asks_server && !may_be_delegated) || request.flags.dont_cache;
   RcuOpen taken;
   Result<std::unique_ptr<File>> file;
   const std::errc error = walk::ResolveToReference(
@@ -239,6 +274,14 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
       });
   if (error != kOk) return std::unexpected(error);
   if (!taken.context) return file;
+  if (may_be_delegated) {
+    taken.context->open = superblock_.delegated_inodes.Share(*taken.context->inode);
+    // The delegation has ended: once more, by the server.
+    if (taken.context->open == nullptr) {
+      taken = {};
+      return OpenSince(begun, path, mode, credential, flags);
+    }
+  }
   try {
     return File::Make(std::move(*taken.context), superblock_, mode);
   } catch (const std::bad_alloc&) {

@@ -115,7 +115,7 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
 protocol::OptionalAttributes WriteBack::KnownState() const {
   protocol::Attributes known;
   const nfs::NeedRef need =
-      nfs::CopyFreshAttributesRcu(*inode_, rcu::CoarseNowNs(), known, icache::kInvalidChange);
+      nfs::CopyFreshAttributesRcu(superblock_, *inode_, rcu::CoarseNowNs(), known, icache::kInvalidChange);
   return need == nfs::NeedRef::kNone ? protocol::OptionalAttributes(known) : std::nullopt;
 }
 

@@ -229,11 +229,11 @@ bool CopyAttributesRcu(const Inode& inode, Attributes& into) {
   return false;
 }
 
-NeedRef CopyFreshAttributesRcu(const Inode& inode, uint64_t now_ns, Attributes& into,
-                               uint8_t bits) {
+NeedRef CopyFreshAttributesRcu(const Superblock& superblock, const Inode& inode, uint64_t now_ns,
+                               Attributes& into, uint8_t bits) {
   for (int i = 0; i < kCopyTries; ++i) {
     const uint64_t seq = inode.attributes_seq.Begin();
-    if (!AttributesFresh(inode, now_ns, bits)) return NeedRef::kGetattrRpc;
+    if (!AttributesFresh(superblock, inode, now_ns, bits)) return NeedRef::kGetattrRpc;
     NFSWALK_SYNC_POINT("stat:before-attributes");
     inode.LoadAttributes(into);
     if (!inode.attributes_seq.Changed(seq)) return NeedRef::kNone;
@@ -454,6 +454,27 @@ void SetValidityBits(Inode& inode, uint8_t bits, bool on) {
       std::memory_order_release);  // pairs with AttributesFresh(), HasValidityBits()
 }
 
+void BeginDelegation(Superblock& superblock, Inode& inode, const ReplyContext& context) {
+  const std::lock_guard guard(inode.lock);
+  const bool is_latest =
+      context.generation != 0 && inode.attribute_generation == context.generation;
+  // A request that was sent before the reply may have been executed before the OPEN: its reply is
+  // compared, and cannot make a delegated file valid as it was then.
+  inode.attribute_generation = Barrier(superblock);
+  AddValidityBits(inode, static_cast<uint8_t>(icache::kDelegated | icache::kBarred |
+                                              (is_latest ? 0 : icache::kInvalidChange)));
+}
+
+void EndDelegation(Superblock& superblock, Inode& inode) {
+  const std::lock_guard guard(inode.lock);
+  // One store: no reader finds neither of the two.
+  const uint8_t validity = inode.cache_validity.load(std::memory_order_relaxed);
+  inode.cache_validity.store(
+      static_cast<uint8_t>((validity & ~icache::kDelegated) | icache::kInvalidChange),
+      std::memory_order_release);  // pairs with AttributesFresh(), IsDelegated()
+  inode.attribute_generation = Barrier(superblock);
+}
+
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   ExpireLocked(superblock, inode);
@@ -491,7 +512,7 @@ void MarkStale(Superblock& superblock, Inode& inode) {
 std::errc RevalidateInode(Superblock& superblock, Inode& inode,
                           const sunrpc_auth::Credential& credential, bool force) {
   if ((inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0) return protocol::kStale;
-  if (!force && AttributesFresh(inode, rcu::CoarseNowNs())) return {};
+  if (!force && AttributesFresh(superblock, inode, rcu::CoarseNowNs())) return {};
   // A change of our own between request and reply makes the reply older than the inode: ask again.
   constexpr int kTries = 16;
   for (int tries = 0;; ++tries) {

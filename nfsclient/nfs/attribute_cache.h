@@ -44,19 +44,34 @@ inline uint64_t LifetimeNs(const icache::Inode& inode) {
 // The bits of Inode::cache_validity that make attributes invalid.
 inline constexpr uint8_t kInvalidAttributes = icache::kInvalidChange | icache::kInvalidDirty;
 
-// True if the attributes have neither timed out nor been marked invalid by one of `bits`, of which
-// kInvalidDirty may be left out: they are the server's then. The interval is half open:
-// a lifetime of 0 is always expired, and so is a clock before its start (ATTR-1). Acquire:
-// a reader that sees an update make the attributes fresh sees what the update changed: attributes,
-// change id, access epoch, kInvalidData.
-inline bool AttributesFresh(const icache::Inode& inode, uint64_t now_ns,
-                            uint8_t bits = kInvalidAttributes) {
+// Whether a delegation of the server vouches for a file: for its attributes, unless they are marked
+// invalid, and for opens to read (ATTR-22).
+inline bool IsDelegated(const Superblock& superblock, uint8_t validity, uint64_t now_ns) {
+  return (validity & icache::kDelegated) != 0 &&
+         now_ns < superblock.protocol->delegations_until_ns();
+}
+inline bool IsDelegated(const Superblock& superblock, const icache::Inode& inode, uint64_t now_ns) {
+  return IsDelegated(superblock,
+                     inode.cache_validity.load(std::memory_order_acquire),  // pairs with End-
+                     now_ns);                                               // Delegation()
+}
+
+// True if the attributes have neither timed out, unless the file is delegated, nor been marked
+// invalid by one of `bits`, of which kInvalidDirty may be left out: they are the server's then. The
+// interval is half open: a lifetime of 0 is always expired, and so is a clock before its start
+// (ATTR-1). Acquire: a reader that sees an update make the attributes fresh sees what the update
+// changed: attributes, change id, access epoch, kInvalidData.
+inline bool AttributesFresh(const Superblock& superblock, const icache::Inode& inode,
+                            uint64_t now_ns, uint8_t bits = kInvalidAttributes) {
   const uint64_t read_at_ns =
       inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint8_t validity =
       inode.cache_validity.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t age = now_ns - read_at_ns;           // wraps if `now` is before
-  return age < LifetimeNs(inode) && (validity & bits) == 0;
+  if ((validity & bits) != 0) return false;
+  if (age < LifetimeNs(inode)) [[likely]]
+    return true;
+  return IsDelegated(superblock, validity, now_ns);
 }
 
 // True if Inode::cache_validity has one of `bits`. Acquire: a reader that sees a bit sees what it
@@ -66,9 +81,11 @@ inline bool HasValidityBits(const icache::Inode& inode, uint8_t bits) {
          0;  // pairs with SetValidityBits()
 }
 
-// For how long they stay fresh unless something newer is learned; 0: they are not.
-inline uint64_t AttributesLeftNs(const icache::Inode& inode, uint64_t now_ns) {
-  if (!AttributesFresh(inode, now_ns)) return 0;
+// For how long they stay fresh unless something newer is learned; 0: they are not, or may be told
+// to be wrong at any moment.
+inline uint64_t AttributesLeftNs(const Superblock& superblock, const icache::Inode& inode,
+                                 uint64_t now_ns) {
+  if (!AttributesFresh(superblock, inode, now_ns)) return 0;
   const uint64_t age = now_ns - inode.read_at_ns.load(std::memory_order_relaxed);
   const uint64_t lifetime = LifetimeNs(inode);
   return age < lifetime ? lifetime - age : 0;  // either may have changed since
@@ -79,8 +96,9 @@ inline uint64_t AttributesLeftNs(const icache::Inode& inode, uint64_t now_ns) {
 bool CopyAttributesRcu(const icache::Inode& inode, protocol::Attributes& into);
 // Copies attributes if they are fresh at the moment of the copy (WALK-14): a change that is made
 // meanwhile marks them invalid before it touches them. Returns kNone, kGetattrRpc or kChanged.
-NeedRef CopyFreshAttributesRcu(const icache::Inode& inode, uint64_t now_ns,
-                               protocol::Attributes& into, uint8_t bits = kInvalidAttributes);
+NeedRef CopyFreshAttributesRcu(const Superblock& superblock, const icache::Inode& inode,
+                               uint64_t now_ns, protocol::Attributes& into,
+                               uint8_t bits = kInvalidAttributes);
 void CopyAttributes(icache::Inode& inode, protocol::Attributes& into);
 
 // True if two sets of attributes of one file show that its content has changed. Compares times and
@@ -170,6 +188,12 @@ bool IsNewerThan(icache::Inode& inode, SendStamp stamp);
 
 // Sets or clears bits of Inode::cache_validity.
 void SetValidityBits(icache::Inode& inode, uint8_t bits, bool on);
+
+// Makes a delegation vouch for the inode from now on, of which `context` is the reply to the OPEN
+// that it came with: what other replies have shown since must be asked for again (ATTR-22).
+void BeginDelegation(Superblock& superblock, icache::Inode& inode, const ReplyContext& context);
+// Ends that: the next use of the attributes sends a GETATTR. Before the server is told.
+void EndDelegation(Superblock& superblock, icache::Inode& inode);
 
 // Makes the next use send a GETATTR.
 void InvalidateAttributes(Superblock& superblock, icache::Inode& inode);

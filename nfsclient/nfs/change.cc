@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/silly_rename.h"
@@ -268,6 +269,7 @@ std::errc RenameOver(Superblock& superblock, const KnownName& from, const KnownN
   }
   const OpenInodes::Removal removal(superblock.open_inodes, *replaced);
   if (!removal) return protocol::CallDeadline::Error();
+  ReturnDelegation(superblock, *replaced);
   if (!NeedsSillyRename(superblock, removal, *replaced, credential)) {
     return RenameKnown(superblock, nullptr, from, to, credential);
   }
@@ -300,6 +302,7 @@ std::optional<std::errc> RemoveUnlessOpen(Superblock& superblock, ForChange& loc
   const OpenInodes::Removal removal(superblock.open_inodes, *inode);
   if (!removal) return protocol::CallDeadline::Error();
   NFSWALK_SYNC_POINT("change:removal-began");
+  ReturnDelegation(superblock, *inode);
   if (NeedsSillyRename(superblock, removal, *inode, credential)) return std::nullopt;
   return remove();
 }

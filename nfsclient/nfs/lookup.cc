@@ -108,7 +108,7 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     if (!lock) return std::unexpected(protocol::CallDeadline::Error());
     // Again: another thread may have finished its lookup before this one began.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
-      const uint64_t left_ns = NameLeftNs(superblock.options.lookupcache, *found, found.inode(),
+      const uint64_t left_ns = NameLeftNs(superblock, *found, found.inode(),
                                           *directory.inode(), rcu::CoarseNowNs());
       if (intent != LookupIntent::kForce && left_ns != 0) return found;
       superblock.dentries.Drop(*found);

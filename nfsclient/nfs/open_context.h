@@ -15,7 +15,7 @@ namespace nfswalk::nfs {
 // Lives as long as the open file, and as data that was written with it.
 struct OpenContext {
   OpenInode inode;  // first: a hidden name is removed after CLOSE
-  std::unique_ptr<protocol::OpenState> open;
+  std::shared_ptr<protocol::OpenState> open;  // of others, too, where the file is delegated
   sunrpc_auth::CredentialRef credential;
 };
 

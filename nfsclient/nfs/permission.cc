@@ -87,7 +87,7 @@ std::errc PermissionRef(Superblock& superblock, icache::Inode& inode,
     uint64_t now = rcu::CoarseNowNs();
     // Before the search, as in PermissionRcu(): the update that refreshes the attributes may
     // invalidate the rights.
-    const bool fresh = AttributesFresh(inode, now);
+    const bool fresh = AttributesFresh(superblock, inode, now);
     NFSWALK_SYNC_POINT("permission:between-loads");
     auto rights = inode.access.SearchLocked(inode.access_lock, credential.get(),
                                             AgeOf(superblock, inode, now));

@@ -44,7 +44,7 @@ bool MayBeExecuted(icache::Inode& file);
     const Superblock& superblock, icache::Inode& inode, bool directory,
     const sunrpc_auth::CachedCredential* credential, uint32_t may_mask, uint64_t now_ns,
     AccessHits& hits) {
-  if (!AttributesFresh(inode, now_ns)) return {NeedRef::kGetattrRpc};
+  if (!AttributesFresh(superblock, inode, now_ns)) return {NeedRef::kGetattrRpc};
   const access_cache::AccessAge age{
       now_ns, directory ? superblock.directory_rights_ns : superblock.file_rights_ns};
   const WalkMode mode = superblock.options.walk;

@@ -48,7 +48,7 @@ std::expected<std::string, std::errc> ReadLinkRef(Superblock& superblock, icache
   }
   {
     rcu::ReadGuard guard;
-    RcuLink cached = ReadLinkRcu(link, rcu::CoarseNowNs());
+    RcuLink cached = ReadLinkRcu(superblock, link, rcu::CoarseNowNs());
     if (cached.need == NeedRef::kNone) return std::string(cached.text);
   }
   protocol::Attributes before;

@@ -22,8 +22,9 @@ struct RcuLink {
 
 // Possible answers: the text, or need-ref with kGetattrRpc or kReadlinkRpc. Preconditions: RCU
 // section.
-inline RcuLink ReadLinkRcu(const icache::Inode& link, uint64_t now_ns) {
-  if (!AttributesFresh(link, now_ns)) return {NeedRef::kGetattrRpc, {}};
+inline RcuLink ReadLinkRcu(const Superblock& superblock, const icache::Inode& link,
+                           uint64_t now_ns) {
+  if (!AttributesFresh(superblock, link, now_ns)) return {NeedRef::kGetattrRpc, {}};
   // Read before the text: InstallLinkText() clears the bit after it published the text, so that a
   // reader of a clear bit sees that text or a later one.
   const uint16_t validity =

@@ -23,7 +23,7 @@ bool CheckVerifier(Superblock& superblock, const Dentry& dentry, Inode& director
                    const sunrpc_auth::Credential& credential) {
   if (superblock.options.lookupcache == LookupCache::kNone) return false;
   if (!VerifierMatches(dentry, directory)) return false;
-  if (!AttributesFresh(directory, rcu::CoarseNowNs())) {
+  if (!AttributesFresh(superblock, directory, rcu::CoarseNowNs())) {
     if (RevalidateInode(superblock, directory, credential) != std::errc{}) return false;
   }
   return VerifierMatches(dentry, directory);  // the GETATTR may have raised the change_id

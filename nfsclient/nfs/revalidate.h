@@ -47,11 +47,12 @@ inline RevalidateReason RevalidateRcu(LookupCache lookupcache, const vfs::Dentry
 
 // For how long RevalidateRcu() trusts the dentry unless something newer is learned of the directory
 // (NAME-1); 0: it does not. Preconditions: RCU section or references.
-inline uint64_t NameLeftNs(LookupCache lookupcache, const vfs::Dentry& dentry,
+inline uint64_t NameLeftNs(const Superblock& superblock, const vfs::Dentry& dentry,
                            const icache::Inode* inode, const icache::Inode& directory,
                            uint64_t now_ns) {
-  const NeedRef need = RevalidateRcu(lookupcache, dentry, inode, directory);
-  return need == NeedRef::kNone ? AttributesLeftNs(directory, now_ns) : 0;
+  const NeedRef need =
+      RevalidateRcu(superblock.options.lookupcache, dentry, inode, directory);
+  return need == NeedRef::kNone ? AttributesLeftNs(superblock, directory, now_ns) : 0;
 }
 
 enum class Verdict { kValid, kInvalid };

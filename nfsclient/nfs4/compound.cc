@@ -87,8 +87,11 @@ uint64_t LengthOf(ByteRange range) {
 uint32_t ToWire(LockType type) { return type == LockType::kRead ? READ_LT : WRITE_LT; }
 
 uint32_t ShareAccess(const OpenArguments& arguments) {
-  constexpr uint32_t kWantNoDelegation = 0x400;  // RFC 8881 18.16.3
-  return (arguments.refuses_delegation ? kWantNoDelegation : 0u) |
+  using Delegation = OpenArguments::Delegation;
+  // RFC 8881 18.16.3.
+  constexpr uint32_t kWantReadDelegation = 0x100, kWantNoDelegation = 0x400;
+  return (arguments.delegation == Delegation::kRead ? kWantReadDelegation : 0u) |
+         (arguments.delegation == Delegation::kNone ? kWantNoDelegation : 0u) |
          (arguments.read ? OPEN4_SHARE_ACCESS_READ : 0u) |
          (arguments.write ? OPEN4_SHARE_ACCESS_WRITE : 0u);
 }

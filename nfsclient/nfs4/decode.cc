@@ -44,14 +44,6 @@ ChangeInfo ReadChange(rpc::XdrReader& body) {
   return change;
 }
 
-StateId ReadState(rpc::XdrReader& body) {
-  StateId state;
-  state.sequence = body.U32();
-  const std::string_view other = body.Opaque(state.other.size());
-  std::copy(other.begin(), other.end(), state.other.begin());
-  return state;
-}
-
 ChannelAttributes ReadChannel(rpc::XdrReader& body) {
   ChannelAttributes channel;
   (void)body.U32();  // ca_headerpadsize
@@ -95,8 +87,9 @@ constexpr uint32_t kWhyContention = 1;
 constexpr uint32_t kWhyResource = 2;
 constexpr uint32_t kWhyMax = 8;  // WND4_IS_DIR
 
-// Takes the state id of an open_delegation4 (RFC 7530 16.16), to return it: none is asked for.
-bool ReadDelegation(rpc::XdrReader& body, std::optional<StateId>& delegation) {
+// Takes an open_delegation4 (RFC 7530 16.16, RFC 8881 18.16). Its ACE is not used: the server may
+// grant nothing by it.
+bool ReadDelegation(rpc::XdrReader& body, std::optional<DelegationGrant>& delegation) {
   const uint32_t type = body.U32();
   if (type == OPEN_DELEGATE_NONE) return true;
   if (type == kDelegateNoneExt) {
@@ -106,9 +99,11 @@ bool ReadDelegation(rpc::XdrReader& body, std::optional<StateId>& delegation) {
     return true;
   }
   if (type != OPEN_DELEGATE_READ && type != OPEN_DELEGATE_WRITE) return false;
-  delegation = ReadState(body);
-  (void)body.Bool();  // recall
-  if (type == OPEN_DELEGATE_WRITE) {
+  DelegationGrant& taken = delegation.emplace();
+  taken.state = ReadState(body);
+  taken.is_recalled = body.Bool();
+  taken.for_writing = type == OPEN_DELEGATE_WRITE;
+  if (taken.for_writing) {
     const uint32_t limit = body.U32();
     if (limit != NFS_LIMIT_SIZE && limit != NFS_LIMIT_BLOCKS) return false;
     (void)body.U64();
@@ -150,6 +145,14 @@ bool TakeState(CompoundReader& reader, int operation, StateId& state) {
 }
 
 }  // namespace
+
+StateId ReadState(rpc::XdrReader& body) {
+  StateId state;
+  state.sequence = body.U32();
+  const std::string_view other = body.Opaque(state.other.size());
+  std::copy(other.begin(), other.end(), state.other.begin());
+  return state;
+}
 
 bool TakeHandle(CompoundReader& reader, FileHandle& handle) {
   if (!reader.Next(OP_GETFH)) return false;

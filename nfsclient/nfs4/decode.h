@@ -53,6 +53,9 @@ bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded);
 // The fattr4 of GetSpace().
 bool DecodeSpace(rpc::XdrReader& results, FileSystemSpace& decoded);
 
+// stateid4.
+StateId ReadState(rpc::XdrReader& body);
+
 // Each decodes the next result of `reader`, which must be of its operation, to its end. Returns
 // false, sets reader.error() and stores nothing if that failed or does not parse.
 bool TakeHandle(CompoundReader& reader, FileHandle& handle);
@@ -96,12 +99,17 @@ bool TakeExchange(CompoundReader& reader, ExchangeGrant& grant);
 bool TakeSession(CompoundReader& reader, SessionGrant& grant);
 // Returns whether the connection was bound to the back channel of that session.
 bool TakeBound(CompoundReader& reader, const SessionId& session);
+struct DelegationGrant {
+  StateId state;
+  bool for_writing = false;
+  bool is_recalled = false;  // the server wants it back at once
+};
 struct OpenGrant {
   StateId state;
   ChangeInfo directory;
   bool must_confirm = false;
   uint64_t attributes_set = 0;  // bits of FATTR4_*, of a file that was created
-  std::optional<StateId> delegation = {};
+  std::optional<DelegationGrant> delegation = {};
 };
 bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
 bool TakeXattr(CompoundReader& reader, std::string& value);

@@ -122,20 +122,29 @@ ReadLinkReply Nfs4::ReadLink(const FileHandle& link, const Credential& credentia
 }
 
 OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
-                     bool read, bool write, const Credential& credential) {
+                     bool read, bool write, const Credential& credential, AskDelegation ask) {
   if (!name.empty() || !can_open_by_handle()) {
     if (const std::errc error = CheckName(name); error != kOk) return Failure<OpenReply>(error);
   }
   Budget budget = caller_->NewBudget();
   OpenFiles::Opened opened = open_files_->Open(
-      {.at = name.empty() ? file : directory, .name = name, .read = read, .write = write},
+      {.at = name.empty() ? file : directory,
+       .name = name,
+       .read = read,
+       .write = write,
+       .ask = ask},
       credential, budget);
   if (opened.error == kOk && opened.handle != file) opened.error = kStale;
   if (opened.error != kOk) return Failure<OpenReply>(opened.error);
-  return {kOk, std::move(opened.state), opened.attributes, opened.granted};
+  return {kOk, std::move(opened.state), opened.attributes, opened.granted,
+          std::move(opened.delegation)};
 }
 
-TransportStats Nfs4::transport_stats() const { return caller_->Stats(OperationNames()); }
+TransportStats Nfs4::transport_stats() const {
+  TransportStats stats = caller_->Stats(OperationNames());
+  stats.delegations = open_files_->delegation_stats();
+  return stats;
+}
 
 void Nfs4::Shutdown() {
   caller_->Shutdown();

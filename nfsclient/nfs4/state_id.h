@@ -49,7 +49,9 @@ struct OpenArguments {
   uint64_t exclusive_verifier = 0;  // kExclusive, kExclusiveWithAttributes
   Claim claim = Claim::kName;
   std::string_view name;
-  bool refuses_delegation = false;  // as can be said from version 4.1 on
+  // As can be said from version 4.1 on.
+  enum class Delegation : uint8_t { kNotSaid, kNone, kRead };
+  Delegation delegation = Delegation::kNotSaid;
 };
 
 // LOCK4args (RFC 7530 16.10).

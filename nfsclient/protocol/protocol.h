@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -89,12 +90,33 @@ class OpenState {
   // was opened by. Asked on other threads, until the destructor has returned.
   virtual void FollowNames(std::unique_ptr<FileNames>) {}
 };
+// A promise of the server (RFC 8881 10.4): other clients neither open the file to write nor change
+// it, until this is returned, or until Protocol::delegations_until_ns(). It outlives the open file
+// that it came with, and vouches for the attributes of the same reply. The destructor returns it,
+// which may block.
+class Delegation {
+ public:
+  virtual ~Delegation() = default;
+  // Has `on_end` called, once, unless the destructor has begun before: nothing may be answered from
+  // the delegation after that, and it is to be destroyed soon. On any thread, which may hold locks:
+  // it neither waits nor calls the server, nor destroys this. False: it has ended already.
+  virtual bool Watch(std::function<void()> on_end) = 0;
+  // Something was answered from it: one that is of no use for long is given back. Any context.
+  virtual void NoteUsed() = 0;
+};
+// Whether an OPEN asks for a delegation, which costs a call more if it is of no use.
+enum class AskDelegation : uint8_t {
+  kNo,
+  kIfFewAreUnused,
+  kYes,
+};
 struct OpenReply {
   std::errc error{};
   std::unique_ptr<OpenState> state;  // null if the server keeps no state (version 3)
   OptionalAttributes attributes;
   // As in AccessReply, if the reply says so and `attributes`: these validate it.
   std::optional<uint32_t> granted = {};
+  std::unique_ptr<Delegation> delegation = {};  // null: none
 };
 // LOCK, LOCKT.
 struct LockReply {
@@ -307,12 +329,15 @@ class Protocol {
   virtual ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) = 0;
   // Opens `file`, which is `name` in `directory`, or by itself without a name, where
   // can_open_by_handle(). Sends nothing, and returns no attributes, unless opens_by_name(). Errors:
-  // kStale if the name leads to another file.
+  // kStale if the name leads to another file. `ask`: for a delegation for reading, which the
+  // server may refuse.
   virtual OpenReply Open(const FileHandle& /*directory*/, std::string_view /*name*/,
                          const FileHandle& /*file*/, bool /*read*/, bool /*write*/,
-                         const Credential&) {
+                         const Credential&, AskDelegation /*ask*/ = AskDelegation::kNo) {
     return {};
   }
+  // Until when, by CLOCK_MONOTONIC, delegations are to be trusted, as far as is known. Any context.
+  virtual uint64_t delegations_until_ns() const { return 0; }
   // Returns whether Open() uses `directory` and `name`.
   virtual bool opens_by_name() const { return false; }
   // Returns whether it may also do without them: false once a server has refused that.

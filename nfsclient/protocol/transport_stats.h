@@ -19,12 +19,23 @@ struct ProcedureStats {
   uint64_t max_ns = 0;
 };
 
+// Delegations of version 4.
+struct DelegationStats {
+  uint64_t held = 0;      // now
+  uint64_t granted = 0;
+  uint64_t refused = 0;   // where one was asked for
+  uint64_t recalled = 0;  // of those granted, by the server's call
+  uint64_t returned = 0;
+  uint64_t revoked = 0;   // by the server, of those returned
+};
+
 struct TransportStats {
   std::vector<ProcedureStats> procedures;  // those with a reply
   uint64_t retries = 0;                    // calls sent again
   uint64_t connections_opened = 0;         // over all of nconnect
   bool has_back_channel = false;           // the server has bound a connection to call over
   uint64_t callbacks = 0;                  // its calls that were answered
+  DelegationStats delegations = {};
 };
 
 }  // namespace nfswalk::protocol

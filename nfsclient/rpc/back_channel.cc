@@ -104,7 +104,7 @@ void BackChannel::Run() {
       if (Connect()) Serve();
     } catch (const std::bad_alloc&) {
     }
-    is_bound_.store(false);
+    if (is_bound_.exchange(false)) service_.on_lost();
     socket_.Disconnect();
     reader_.Reset();
     BackOff(began);

@@ -68,6 +68,9 @@ class BackChannel {
     uint32_t program = 0;
     uint32_t version = 0;
     std::function<Accepted(uint32_t procedure, XdrReader& arguments, XdrWriter& results)> answer;
+    // Is told that a connection which was bound has ended: calls over it may have been lost. As
+    // above; before another one is bound.
+    std::function<void()> on_lost;
   };
 
   enum class Bound : uint8_t { kYes, kNo, kLater };

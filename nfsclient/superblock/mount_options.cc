@@ -122,6 +122,8 @@ constexpr FlagOption kFlags[] = {
     {"lock", [](Parsed& parsed) { SetLock(parsed, true, "lock"); }},
     {"nolock", [](Parsed& parsed) { SetLock(parsed, false, "nolock"); }},
     {"rdirplus", [](Parsed& parsed) { parsed.options.rdirplus = true; }},
+    {"delegs", [](Parsed& parsed) { parsed.options.delegations = true; }},
+    {"nodelegs", [](Parsed& parsed) { parsed.options.delegations = false; }},
     {"xattr", [](Parsed& parsed) { parsed.options.xattr = true; }},
     {"noxattr", [](Parsed& parsed) { parsed.options.xattr = false; }},
     {"nordirplus", [](Parsed& parsed) { parsed.options.rdirplus = false; }},

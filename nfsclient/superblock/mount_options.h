@@ -60,6 +60,8 @@ struct MountOptions {
   // Listings fetch attributes, which fill the caches; directories with many lookup misses are
   // listed ahead (list_ahead.h).
   bool rdirplus = true;
+  // From version 4.1 on: the server is asked to delegate files that are read.
+  bool delegations = true;
   // `xattr` was given: a mount (`nfswalk mount`) has extended attributes, where the server has.
   bool xattr = false;
   // Version 4: one COMPOUND for all missing names of a path (path_lookup.h).
@@ -96,7 +98,7 @@ struct MountOptions {
 // URLs: version (vers, nfsvers), port (nfsport, as host:port), mountport, nconnect, hard, soft,
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
 // softerr (soft), lookupcache, cto, nocto, sync, async, rsize, wsize, lock, nolock,
-// local_lock=all|none (nolock, lock), rdirplus, nordirplus, xattr, noxattr, and ours:
+// local_lock=all|none (nolock, lock), rdirplus, nordirplus, xattr, noxattr, and ours: delegs, nodelegs,
 // walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache, nopathcache, compound, nocompound,
 // protected_symlinks, noprotected_symlinks, protected_regular, noprotected_regular, dentries,
 // inodes, access_entries, credentials, dirty_bytes, inode_hash, inode_list, inode_lru. Options of

@@ -79,6 +79,8 @@ Superblock::~Superblock() {
   invalidations.Stop();
   background.Stop();
   flusher.Stop();
+  delegation_returns.Stop();
+  delegated_inodes.Clear();
   dirty_files.Clear();
   write_errors.Clear();
   open_inodes.TakeAll();

@@ -17,6 +17,7 @@
 #include "nfsclient/memory/memory_watcher.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/superblock/cache_limits.h"
+#include "nfsclient/superblock/delegated_inodes.h"
 #include "nfsclient/superblock/departed_inodes.h"
 #include "nfsclient/superblock/dirty_files.h"
 #include "nfsclient/superblock/expired_children.h"
@@ -93,6 +94,7 @@ class Superblock {
   vfs::LookupsInFlight lookups;
   ExpiredChildren expired_children;
   OpenInodes open_inodes;
+  DelegatedInodes delegated_inodes;
   Invalidations invalidations;
   WriteErrors write_errors;
   DirtyFiles dirty_files;
@@ -107,6 +109,9 @@ class Superblock {
   static constexpr size_t kBackgroundMax = 4;
   TaskThreads background{kBackgroundMax, 0};
   Flusher flusher;
+  // Returns delegations, behind calls that wait for as long as the server takes.
+  static constexpr size_t kReturnsMax = 4;
+  TaskThreads delegation_returns{kReturnsMax, 1};
 
   rcu::CounterSet<kCounters> counters;
   // ATTR-9: orders attribute replies by when their requests were sent.

@@ -57,13 +57,21 @@ class PathWalk {
   }
 
   // RCU-walk for a call that works on a reference (complete_walk(), WALK-29): to the end of the
-  // path, or, where ref-walk looks the last component up, to its directory. `resolve`: one of
+  // path, or, where ref-walk looks the last component up, to its directory; with may_be_delegated
+  // first the one, then the other. `resolve`: one of
   // RefWalk's; unless RCU-walk answers, Ref() of the same goes on there. `finish`: run at the end
   // of the path, where RCU-walk goes there. Preconditions: Begin().
   template <class Finish = CompleteWalk>
   RcuOutcome RcuToReference(std::errc (RefWalk::*resolve)(), Finish&& finish = {}) {
     if (resolve == &RefWalk::Resolve && !flags_.open) {
       return Rcu(&RcuWalk::Resolve, finish, nullptr);
+    }
+    if (resolve == &RefWalk::Resolve && flags_.may_be_delegated) {
+      const RcuOutcome outcome = Rcu(&RcuWalk::Resolve, finish, nullptr);
+      if (outcome.need == nfs::NeedRef::kNone) return outcome;
+      // An OPEN by name begins at the directory, whatever the name has led to.
+      (void)TakePosition();
+      if (std::errc error = Begin(); error != std::errc{}) return {nfs::NeedRef::kNone, error};
     }
     return Rcu(&RcuWalk::ResolveParent, CompleteWalk(), nullptr);
   }

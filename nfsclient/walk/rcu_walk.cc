@@ -173,7 +173,7 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
     return Confirm(std::errc::too_many_symbolic_link_levels);
   }
   const uint64_t attributes = inode.attributes_seq.Begin();  // before the text that they validate
-  nfs::RcuLink body = nfs::ReadLinkRcu(inode, now_ns_);
+  nfs::RcuLink body = nfs::ReadLinkRcu(superblock_, inode, now_ns_);
   NFSWALK_SYNC_POINT("walk:after-link-text");
   if (body.need != nfs::NeedRef::kNone) return {body.need};
   nfs::RcuFollow may{nfs::NeedRef::kNone, true};

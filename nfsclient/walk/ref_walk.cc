@@ -101,14 +101,14 @@ std::errc RefWalk::LinkPathWalk(Goal goal) {
 void RefWalk::RefreshAhead() {
   if (at_.get() == superblock_.root.get()) return;
   const bool primed = unprimed_ != SIZE_MAX && path_.AtEnd();
-  if (!primed && nfs::AttributesFresh(inode(), rcu::CoarseNowNs())) return;
+  if (!primed && nfs::AttributesFresh(superblock_, inode(), rcu::CoarseNowNs())) return;
   DentryRef directory = superblock_.dentries.Parent(*at_);
   RefreshChild(directory, inode());
   if (primed) nfs::NoteRefreshed(superblock_, directory, inode());
 }
 
 void RefWalk::RefreshChild(DentryRef& directory, const Inode& child) {
-  if (force() || flags_.dont_cache || nfs::AttributesFresh(child, rcu::CoarseNowNs())) return;
+  if (force() || flags_.dont_cache || nfs::AttributesFresh(superblock_, child, rcu::CoarseNowNs())) return;
   nfs::RefreshAhead(superblock_, directory, child, credential_->key());
 }
 

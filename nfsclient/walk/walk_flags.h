@@ -17,6 +17,7 @@ struct WalkFlags {
   bool strict = false;                        // linearizable (WALK-16)
   bool cached = false;      // LOOKUP_CACHED: EAGAIN instead of anything that may sleep
   bool open = false;        // LOOKUP_OPEN: the server opens the file by its name
+  bool may_be_delegated = false;  // with `open`: a delegation may do instead
   bool may_be_missing = false;  // a missing last name is itself the result
   bool dont_cache = false;      // I_DONTCACHE of the last inode, if the walk brought it in
 };

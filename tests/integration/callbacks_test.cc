@@ -37,8 +37,9 @@ class CallbacksFromServer : public SessionWithServer, public testing::WithParamI
     ASSERT_TRUE(opened.has_value());
     caller_ = std::move(*opened);
     caller_->SetMinorVersion(GetParam());
+    delegations_ = std::make_shared<Delegations>(*caller_, [this] { return client_.generation; });
     lease_ = std::make_unique<Lease>(
-        *caller_, [](const LiveClient&, rpc::Caller::Budget&) { return Lease::Recovery{}; });
+        *caller_, *delegations_, [](const LiveClient&, rpc::Caller::Budget&) { return Lease::Recovery{}; });
     rpc::Caller::Budget budget = caller_->NewBudget();
     client_ = lease_->Client(budget).value();
     lease_->CompleteReclaim(client_, false, budget);
@@ -77,6 +78,7 @@ class CallbacksFromServer : public SessionWithServer, public testing::WithParamI
   }
 
   std::unique_ptr<rpc::Caller> caller_;
+  std::shared_ptr<Delegations> delegations_;
   std::unique_ptr<Lease> lease_;
   LiveClient client_;
 };
@@ -102,7 +104,7 @@ TEST_P(CallbacksFromServer, ARecallOfADelegationIsAnswered) {
     std::errc error{};
   };
   Compound compound;
-  compound.PutHandle(held.file).ReturnDelegation(*held.grant.delegation);
+  compound.PutHandle(held.file).ReturnDelegation(held.grant.delegation->state);
   const auto returned = Call<Status>(compound, [](CompoundReader& reader, Status& reply) {
     reader.Next(OP_PUTFH);
     reader.Next(OP_DELEGRETURN);

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "nfsclient/nfs4/decode.h"
+
 namespace nfswalk::protocol {
 namespace {
 
@@ -34,7 +36,6 @@ constexpr uint32_t kFirst = kGetAttributes;
 constexpr uint32_t kLast = kOffload;
 
 // RFC 8881 15.1.
-constexpr uint32_t kOk = NFS4_OK;
 constexpr uint32_t kBadXdr = 10036;
 constexpr uint32_t kNoMatchingLayout = 10060;
 constexpr uint32_t kSequencePosition = 10064;
@@ -73,6 +74,11 @@ void Callbacks::Begin(std::shared_ptr<const rpc::Session> session) {
   slots_ = CallbackSlots();
 }
 
+uint32_t Callbacks::status_flags() {
+  const std::lock_guard lock(mutex_);
+  return session_ == nullptr ? 0 : session_->status_flags.load();
+}
+
 Accepted Callbacks::Answer(uint32_t procedure, rpc::XdrReader& in, rpc::XdrWriter& out) {
   if (procedure == kNull) return Accepted::kSuccess;
   if (procedure != kCompound) return Accepted::kProcedureUnavailable;
@@ -82,7 +88,7 @@ Accepted Callbacks::Answer(uint32_t procedure, rpc::XdrReader& in, rpc::XdrWrite
   const uint32_t operations = in.U32();
   if (!in.good()) return Accepted::kGarbageArguments;
   Run run{in, out, out.size()};
-  out.U32(kOk).Bytes(tag);
+  out.U32(NFS4_OK).Bytes(tag);
   if (minor_version == minor_version_) {
     RunAll(run, operations);
   } else {
@@ -95,13 +101,13 @@ Accepted Callbacks::Answer(uint32_t procedure, rpc::XdrReader& in, rpc::XdrWrite
 void Callbacks::RunAll(Run& run, uint32_t operations) {
   const size_t count_at = run.out.size();
   run.out.U32(0);
-  uint32_t status = kOk, done = 0;
-  while (status == kOk && done < operations) {
+  uint32_t status = NFS4_OK, done = 0;
+  while (status == NFS4_OK && done < operations) {
     uint32_t operation = run.in.U32();
     const bool is_known = run.in.good() && operation >= kFirst && operation <= kLast;
     if (!is_known) operation = kIllegal;
     const size_t at = run.out.size();
-    run.out.U32(operation).U32(kOk);
+    run.out.U32(operation).U32(NFS4_OK);
     if (done == 0 && operation == kSequence) {
       status = operations > kOperationsMax ? kTooManyOperations : Sequence(run);
       if (run.is_replay) return;
@@ -143,7 +149,7 @@ uint32_t Callbacks::Sequence(Run& run) {
       const std::span<const std::byte> kept = slots_.Kept(request);
       run.out.Cut(run.begin);
       run.out.Opaque({reinterpret_cast<const char*>(kept.data()), kept.size()});
-      return kOk;
+      return NFS4_OK;
     }
     case CallbackSlots::Verdict::kExecute:
       break;
@@ -152,7 +158,7 @@ uint32_t Callbacks::Sequence(Run& run) {
   run.session = session_;
   run.out.Opaque(session).U32(request.sequence).U32(request.slot);
   run.out.U32(CallbackSlots::kSlots - 1).U32(CallbackSlots::kSlots - 1);
-  return kOk;
+  return NFS4_OK;
 }
 
 // Operations behind CB_SEQUENCE: none has results, and none is read that is refused, since nothing
@@ -166,23 +172,33 @@ uint32_t Callbacks::Execute(uint32_t operation, Run& run) {
       return NFS4ERR_OP_ILLEGAL;
     case kGetAttributes:
       return NFS4ERR_BADHANDLE;
-    case kRecall:
+    case kRecall: {
+      const StateId state = ReadState(in);
+      (void)in.Bool();  // truncate: the file will be cut to nothing
+      (void)in.Bytes(kNfs4HandleBytesMax);
+      return in.good() ? delegations_.Recall(state) : kBadXdr;
+    }
     case kOffload:
       return NFS4ERR_BAD_STATEID;
     case kRecallLayout:
       return kNoMatchingLayout;
     case kRecallAny: {
-      in.U32();  // how many objects may be kept: more than there are
+      const uint32_t kept_max = in.U32();
       const uint32_t words = in.U32();
-      in.Skip(words <= kBitmapWordsMax ? words * sizeof(uint32_t) : SIZE_MAX);
-      return in.good() ? kOk : kBadXdr;
+      if (words > kBitmapWordsMax) return kBadXdr;
+      const uint32_t types = words == 0 ? 0 : in.U32();
+      for (uint32_t i = 1; i < words; ++i) in.U32();
+      if (!in.good()) return kBadXdr;
+      constexpr uint32_t kReadDelegations = 1;  // RCA4_TYPE_MASK_RDATA_DLG
+      if ((types & kReadDelegations) != 0) delegations_.RecallAny(kept_max);
+      return NFS4_OK;
     }
     case kRecallSlot: {
       const uint32_t highest_slot = in.U32();
       if (!in.good()) return kBadXdr;
       run.session->highest.store(highest_slot);
       listener_.on_slots_recalled();
-      return kOk;
+      return NFS4_OK;
     }
     default:
       return NFS4ERR_NOTSUPP;

@@ -1,7 +1,7 @@
 // callbacks: answers the calls of a server: CB_NULL and CB_COMPOUND (RFC 8881 20, RFC 7862 16).
 //
-// Nothing here holds what a server could recall, so that what is of such things is refused as for
-// one that is not known; what is of slots goes to the listener.
+// What is of delegations goes to those, what is of slots to the listener. Of layouts and copies
+// nothing is held, and callbacks about them are refused as about what is not known.
 //
 // The server is not trusted: results are no longer than BackChannel::kMessageBytesMax, and a call
 // of another session changes nothing.
@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "nfsclient/nfs4/state/callback_slots.h"
+#include "nfsclient/nfs4/state/delegations.h"
 #include "nfsclient/rpc/back_channel.h"
 #include "nfsclient/rpc/session_slots.h"
 #include "nfsclient/rpc/xdr_reader.h"
@@ -34,11 +35,16 @@ class Callbacks {
     std::function<void()> on_slots_recalled;
   };
 
-  Callbacks(uint32_t minor_version, Listener listener)
-      : minor_version_(minor_version), listener_(std::move(listener)) {}
+  // `delegations` outlives it.
+  Callbacks(uint32_t minor_version, Delegations& delegations, Listener listener)
+      : minor_version_(minor_version),
+        delegations_(delegations),
+        listener_(std::move(listener)) {}
 
   // From now on calls are of this session alone.
   void Begin(std::shared_ptr<const rpc::Session> session);
+  // The last sr_status_flags of that session; 0 without one.
+  uint32_t status_flags();
   // As rpc::BackChannel::Service::answer.
   rpc::BackChannel::Accepted Answer(uint32_t procedure, rpc::XdrReader& arguments,
                                     rpc::XdrWriter& results);
@@ -51,6 +57,7 @@ class Callbacks {
   void RunAll(Run& run, uint32_t operations);
 
   const uint32_t minor_version_;
+  Delegations& delegations_;
   const Listener listener_;
 
   std::mutex mutex_;

@@ -33,8 +33,11 @@ std::string NewName() {
 
 }  // namespace
 
-std::unique_ptr<ClientIds> ClientIds::Make(rpc::Caller& caller, Listener listener) {
-  if (caller.has_sessions()) return std::make_unique<Sessions>(caller, std::move(listener));
+std::unique_ptr<ClientIds> ClientIds::Make(rpc::Caller& caller, Delegations& delegations,
+                                           Listener listener) {
+  if (caller.has_sessions()) {
+    return std::make_unique<Sessions>(caller, delegations, std::move(listener));
+  }
   return std::make_unique<SetClientIds>(caller);
 }
 

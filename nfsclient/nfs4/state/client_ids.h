@@ -19,6 +19,7 @@
 namespace nfswalk::protocol {
 
 class CompoundReader;
+class Delegations;
 
 class ClientIds {
  public:
@@ -51,7 +52,9 @@ class ClientIds {
   };
 
   // Makes those of the minor version that `caller` speaks, which outlives them.
-  static std::unique_ptr<ClientIds> Make(rpc::Caller& caller, Listener listener);
+  // `delegations`: those that the server calls about; outlives them, too.
+  static std::unique_ptr<ClientIds> Make(rpc::Caller& caller, Delegations& delegations,
+                                         Listener listener);
 
   virtual ~ClientIds() = default;
   ClientIds(const ClientIds&) = delete;
@@ -74,6 +77,8 @@ class ClientIds {
   // lease is renewed while no file is open, too, and the server opens nothing new before
   // CompleteReclaim().
   virtual bool has_sessions() const = 0;
+  // Whether the server can call, and has not said otherwise: about a delegation.
+  virtual bool can_be_called() { return false; }
 
  protected:
   ClientIds();

@@ -21,10 +21,11 @@ constexpr std::chrono::milliseconds kHurryPause{250};
 
 }  // namespace
 
-Lease::Lease(rpc::Caller& caller, Recover recover)
+Lease::Lease(rpc::Caller& caller, Delegations& delegations, Recover recover)
     : caller_(caller),
+      delegations_(delegations),
       recover_(std::move(recover)),
-      ids_(ClientIds::Make(caller, {.on_end = [this] { NoteEnded(); },
+      ids_(ClientIds::Make(caller, delegations, {.on_end = [this] { NoteEnded(); },
                                     .on_revoked = [this] { NoteRevoked(); },
                                     .on_due = [this] { NoteDue(); }})) {}
 
@@ -73,6 +74,7 @@ std::errc Lease::Establish(bool may_reclaim, Budget& budget) {
 }
 
 void Lease::SetClient(const ClientIds::Granted& granted, bool may_reclaim) {
+  if (!granted.has_state) delegations_.EndAll();
   const std::lock_guard lock(mutex_);
   if (!granted.has_state) {
     live_ = {granted.id, live_.generation + 1, may_reclaim};
@@ -87,8 +89,19 @@ void Lease::SetLease(Clock::time_point began, std::chrono::seconds lease) {
   caller_.FitLease(lease);
   const std::lock_guard lock(mutex_);
   lease_time_ = lease;
-  valid_until_.store((began + lease).time_since_epoch());
+  valid_until_.store(Clock::duration::zero());
+  NoteRenewed(began);
   changed_.notify_all();
+}
+
+// Preconditions: mutex_.
+void Lease::NoteRenewed(Clock::time_point asked) {
+  const Clock::duration until =
+      std::max(valid_until_.load(), (asked + lease_time_).time_since_epoch());
+  valid_until_.store(until);
+  const auto trusted = std::chrono::nanoseconds(until - lease_time_ / 10);
+  trusted_until_ns_.store(static_cast<uint64_t>(std::max<int64_t>(trusted.count(), 0)),
+                          std::memory_order_relaxed);
 }
 
 LiveClient Lease::Current() const {
@@ -113,6 +126,7 @@ void Lease::FileClosed() {
 
 // Another thread's, which may hold the mutex of a connection.
 void Lease::NoteEnded() {
+  delegations_.EndAll();
   const std::lock_guard lock(mutex_);
   has_ended_ = true;
   changed_.notify_all();
@@ -254,6 +268,8 @@ void Lease::KeepClient() {
   Budget budget = caller_.NewBudget();
   budget.EndWithSession();
   (void)Confirm(Current().generation, budget);
+  constexpr uint64_t kRenewalsOfPeriod = 3;  // a lease time
+  if (++renewals_ % kRenewalsOfPeriod == 0) delegations_.EndIdle();
 }
 
 // Until that has succeeded calls wait for a session.
@@ -292,7 +308,7 @@ std::errc Lease::Confirm(uint64_t generation, Budget& budget) {
     if (renewed.status == NFS4_OK) {
       const std::lock_guard lock(mutex_);
       if (live_.generation != generation) return {};
-      valid_until_.store(std::max(valid_until_.load(), (asked + lease_time_).time_since_epoch()));
+      NoteRenewed(asked);
       return {};
     }
     // The session has ended, and its successor is asked; by its own thread once it has got that.

@@ -31,6 +31,7 @@
 #include <thread>
 
 #include "nfsclient/nfs4/state/client_ids.h"
+#include "nfsclient/nfs4/state/delegations.h"
 #include "nfsclient/nfs4/state/state_error.h"
 #include "nfsclient/nfs4/state/timed_mutex.h"
 #include "nfsclient/rpc/caller.h"
@@ -57,8 +58,8 @@ class Lease {
   // what the server delays.
   using Recover = std::function<Recovery(const LiveClient&, Budget&)>;
 
-  // `caller` outlives it.
-  Lease(rpc::Caller& caller, Recover recover);
+  // `caller` and `delegations` outlive it; the latter end with the client id.
+  Lease(rpc::Caller& caller, Delegations& delegations, Recover recover);
   ~Lease() { End(); }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -88,6 +89,12 @@ class Lease {
   std::errc ConfirmIfOverdue(Budget& budget) {
     return IsOverdue() ? Confirm(Current().generation, budget) : std::errc{};
   }
+
+  // As ClientIds::can_be_called(), while the lease is not in doubt.
+  bool can_be_called() { return ids_->can_be_called(); }
+  // Until when, by CLOCK_MONOTONIC, the server keeps what it has granted, with a tenth of the lease
+  // time to spare for clocks that differ. Any context.
+  uint64_t trusted_until_ns() const { return trusted_until_ns_.load(std::memory_order_relaxed); }
 
   // Count open files: the lease is renewed while there is one.
   void FileOpened();
@@ -127,12 +134,16 @@ class Lease {
   std::chrono::milliseconds AttemptMax() const;
   bool IsOverdue() const { return Clock::now().time_since_epoch() >= valid_until_.load(); }
 
+  void NoteRenewed(Clock::time_point asked);
+
   rpc::Caller& caller_;
+  Delegations& delegations_;
   const Recover recover_;
   const std::unique_ptr<ClientIds> ids_;
 
   TimedMutex replacing_;  // held while a client id is established; before mutex_
   std::thread thread_;    // guarded by replacing_
+  uint64_t renewals_ = 0;  // the thread's own
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -149,6 +160,7 @@ class Lease {
   std::atomic<bool> is_revoked_{false};
   // Written under mutex_, read without it: a reader that comes too early asks the server once more.
   std::atomic<Clock::duration> valid_until_{Clock::duration::max()};
+  std::atomic<uint64_t> trusted_until_ns_{0};  // the same
 };
 
 }  // namespace nfswalk::protocol

@@ -73,8 +73,10 @@ OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
       opens_by_handle_(caller.has_sessions()),
       owners_(caller, names, [this] { return lease_.Current().generation; }),
+      delegations_(std::make_shared<Delegations>(
+          caller, [this] { return lease_.Current().generation; })),
       lock_owners_(caller),
-      lease_(caller, [this](const LiveClient& client, Budget& budget) {
+      lease_(caller, *delegations_, [this](const LiveClient& client, Budget& budget) {
         return RecoverAll(client, budget);
       }) {}
 
@@ -96,6 +98,9 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
   for (int tries = 0; tries < kRecoveriesMax; ++tries) {
     const auto client = lease_.Client(budget);
     if (!client) return Failure<Opened>(client.error());
+    const uint64_t epoch = delegations_->epoch();
+    const bool asks_delegation = delegations_->Wants(request.ask) && lease_.can_be_called();
+    if (asks_delegation) arguments.delegation = OpenArguments::Delegation::kRead;
     Acquired acquired =
         owners_.Open(*client, request.at, arguments, credential, OnDelay::kRepeat, budget);
     if (owners_.unsettled() != 0) lease_.NoteLeft();
@@ -115,7 +120,14 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
                   acquired.granted,
                   acquired.directory,
                   nullptr};
-    opened.state = Register(request, credential, lease_.GenerationOf(*client), std::move(acquired));
+    const uint64_t generation = lease_.GenerationOf(*client);
+    if (acquired.delegation) {
+      opened.delegation = delegations_->Take(*acquired.delegation, epoch, generation,
+                                             acquired.handle, credential);
+    } else if (asks_delegation) {
+      delegations_->NoteRefused();
+    }
+    opened.state = Register(request, credential, generation, std::move(acquired));
     return opened;
   }
   return Failure<Opened>(std::errc::io_error);
@@ -458,6 +470,7 @@ void OpenFiles::CloseEarlier(File& file, const LiveClient& client) {
 
 void OpenFiles::Shutdown() {
   stopped_.store(true);
+  delegations_->Stop();
   lease_.Stop();
 }
 

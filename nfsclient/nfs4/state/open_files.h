@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "nfsclient/nfs4/owner_names.h"
+#include "nfsclient/nfs4/state/delegations.h"
 #include "nfsclient/nfs4/state/lease.h"
 #include "nfsclient/nfs4/state/lock_owners.h"
 #include "nfsclient/nfs4/state/open_file.h"
@@ -56,6 +57,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     OpenArguments::How how = OpenArguments::How::kNoCreate;
     SetAttributes attributes = {};  // these two as in OpenArguments
     uint64_t exclusive_verifier = 0;
+    AskDelegation ask = AskDelegation::kNo;  // for a delegation, where the server can call
   };
   struct Opened {
     std::errc error{};
@@ -65,6 +67,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     std::optional<uint32_t> granted;  // as in OpenReply
     WeakCacheConsistency directory;
     std::unique_ptr<OpenState> state;  // closes when destroyed
+    std::unique_ptr<Delegation> delegation = {};
   };
 
   // `caller` and `names` must outlive it, unless Shutdown() was called and the lease ended.
@@ -109,6 +112,8 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
 
   // Ends the lease; from now on nothing is closed. Does not block.
   void Shutdown();
+  uint64_t delegations_until_ns() const { return lease_.trusted_until_ns(); }
+  DelegationStats delegation_stats() const { return delegations_->stats(); }
   // Joins the thread that renews. Preconditions: no call is in progress. An OpenState that is left
   // still closes, but its lease is no longer renewed.
   void EndLease() { lease_.End(); }
@@ -192,6 +197,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   // Generation of the last client id for which the server answered NO_GRACE.
   std::atomic<uint64_t> reclaimed_generation_{0};
   OpenOwners owners_;
+  const std::shared_ptr<Delegations> delegations_;
   LockOwners lock_owners_;
   std::mutex mutex_;
   // This and below: guarded by mutex_.

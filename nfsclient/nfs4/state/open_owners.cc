@@ -113,7 +113,10 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                                              Budget& budget) {
   arguments.owner = owner.name;
   arguments.sequence = owner.sequence;
-  arguments.refuses_delegation = caller_.has_sessions();
+  using Asked = OpenArguments::Delegation;
+  if (caller_.has_sessions() && arguments.delegation == Asked::kNotSaid) {
+    arguments.delegation = Asked::kNone;
+  }
   Compound compound;
   if (owners_as_names) compound.SendOwnersAsNames(names_);
   using Claim = OpenArguments::Claim;
@@ -151,11 +154,14 @@ OpenOwners::OpenedReply OpenOwners::SendOpenForHandle(OpenOwner& owner, const Fi
                                                       bool owners_as_names, Budget& budget) {
   OpenArguments sent = arguments;
   uint64_t attributes_set = 0;  // by the one that made the file
+  std::optional<DelegationGrant> delegation;  // that came without a handle to return it by
   for (int restarts = 0;; ++restarts) {
     const uint32_t sequence = owner.sequence;
     OpenedReply opened = SendOpen(owner, at, sent, owners_as_names, budget);
     attributes_set |= opened.grant.attributes_set;
     opened.grant.attributes_set = attributes_set;
+    if (opened.grant.delegation) delegation = opened.grant.delegation;
+    opened.grant.delegation = delegation;
     if (!opened.granted || opened.handle) return opened;
     owner.sequence = sequence;
     // A server that has forgotten the number is not to make the file twice.
@@ -200,7 +206,7 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
       return Failure<Acquired>(opened.error);
     }
     if (opened.granted) {
-      Acquired acquired = Finish(std::move(owner), opened, budget);
+      Acquired acquired = Finish(std::move(owner), arguments, opened, budget);
       if (acquired.error == kOk) return acquired;
       if (arguments.how == OpenArguments::How::kGuarded) {
         arguments.how = OpenArguments::How::kNoCreate;
@@ -227,7 +233,8 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
   return Failure<Acquired>(std::errc::io_error);
 }
 
-Acquired OpenOwners::Finish(OpenOwner owner, const OpenedReply& opened, Budget& budget) {
+Acquired OpenOwners::Finish(OpenOwner owner, const OpenArguments& arguments,
+                            const OpenedReply& opened, Budget& budget) {
   Acquired acquired;
   acquired.owner = std::move(owner);
   acquired.state = opened.grant.state;
@@ -248,8 +255,12 @@ Acquired OpenOwners::Finish(OpenOwner owner, const OpenedReply& opened, Budget& 
               .must_confirm = true});
     }
   }
-  if (acquired.error == kOk && opened.grant.delegation) {
-    ReturnDelegation(*opened.grant.delegation, acquired.handle, acquired.owner.credential, budget);
+  if (acquired.error != kOk || !opened.grant.delegation) return acquired;
+  const bool is_asked = arguments.delegation == OpenArguments::Delegation::kRead;
+  if (is_asked && !opened.grant.delegation->for_writing) {
+    acquired.delegation = opened.grant.delegation;
+  } else {
+    ReturnUnasked(*opened.grant.delegation, acquired.handle, acquired.owner.credential, budget);
   }
   return acquired;
 }
@@ -318,21 +329,12 @@ void OpenOwners::CloseLater(OpenOwner owner, const FileHandle& file, const State
   GiveUp({.owner = std::move(owner), .at = file, .state = state});
 }
 
-void OpenOwners::ReturnDelegation(const StateId& delegation, const FileHandle& file,
-                                  const Credential& credential, Budget& budget) {
-  struct Reply {
-    std::errc error{};
-  };
+void OpenOwners::ReturnUnasked(const DelegationGrant& delegation, const FileHandle& file,
+                               const Credential& credential, Budget& budget) {
   // Whoever opens the file does not wait for it.
   constexpr std::chrono::seconds kTimeMax{1};
   Budget brief = budget.Until(rpc::Retry::Clock::now() + kTimeMax);
-  Compound compound;
-  compound.PutHandle(file).ReturnDelegation(delegation);
-  (void)CallCompound<Reply>(caller_, compound, credential, brief,
-                            [](CompoundReader& reader, Reply& reply) {
-                              if (reader.Next(OP_PUTFH)) (void)reader.Next(OP_DELEGRETURN);
-                              reply.error = reader.error();
-                            });
+  (void)ReturnDelegation(caller_, delegation.state, file, credential, brief);
 }
 
 void OpenOwners::GiveUp(Unsettled call) {
@@ -389,7 +391,7 @@ bool OpenOwners::SettleOne(uint64_t client_id, Unsettled& call, StateError& stat
     call.state = opened.grant.state;
     call.must_confirm = opened.grant.must_confirm;
     if (opened.grant.delegation) {
-      ReturnDelegation(*opened.grant.delegation, call.at, call.owner.credential, budget);
+      ReturnUnasked(*opened.grant.delegation, call.at, call.owner.credential, budget);
     }
   }
   if (call.must_confirm) {

@@ -17,7 +17,7 @@
 // of the open: Settle() asks with the same number, and closes it. It does not create or truncate:
 // what was not executed by then is not executed any more, as the number is used up.
 //
-// A delegation is returned at once: nothing that it would allow is done here.
+// A delegation that was not asked for is returned at once.
 //
 // Thread safety: OpenOwners: all functions; OpenOwner: as any value.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_OPEN_OWNERS_H_
@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "nfsclient/nfs4/compound.h"
+#include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/state/lease.h"
 #include "nfsclient/nfs4/state_id.h"
 #include "nfsclient/protocol/protocol.h"
@@ -68,6 +69,7 @@ struct Acquired {
   uint64_t attributes_set = 0;      // as in OpenGrant
   std::optional<uint32_t> granted;  // as in OpenReply
   WeakCacheConsistency directory;
+  std::optional<DelegationGrant> delegation = {};  // that was asked for
 };
 
 // Whether an OPEN is repeated after DELAY and GRACE, or its status returned.
@@ -139,7 +141,8 @@ class OpenOwners {
   OpenedReply SendUntilExecuted(OpenOwner& owner, const FileHandle& at,
                                 const OpenArguments& arguments, bool owners_as_names,
                                 OnDelay on_delay, Budget& budget);
-  Acquired Finish(OpenOwner owner, const OpenedReply& opened, Budget& budget);
+  Acquired Finish(OpenOwner owner, const OpenArguments& arguments, const OpenedReply& opened,
+                  Budget& budget);
   template <typename AddOperation, typename TakeResult>
   SequencedReply SendOnFile(OpenOwner& owner, const FileHandle& file, Budget& budget,
                             AddOperation add, TakeResult take);
@@ -147,8 +150,8 @@ class OpenOwners {
   SequencedReply Confirm(OpenOwner& owner, const FileHandle& file, StateId& state, Budget& budget);
   SequencedReply SendClose(OpenOwner& owner, const FileHandle& file, const StateId& state,
                            Budget& budget);
-  void ReturnDelegation(const StateId& delegation, const FileHandle& file,
-                        const Credential& credential, Budget& budget);
+  void ReturnUnasked(const DelegationGrant& delegation, const FileHandle& file,
+                     const Credential& credential, Budget& budget);
   void GiveUp(Unsettled call);
   bool SettleOne(uint64_t client_id, Unsettled& call, StateError& state_error, Budget& budget);
 

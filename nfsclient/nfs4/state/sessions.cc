@@ -48,7 +48,9 @@ constexpr uint32_t kStateIsLost = 0x8 | 0x100;
 constexpr uint32_t kStateIsRevoked = 0x10 | 0x20;
 // SEQ4_STATUS_CB_PATH_DOWN, SEQ4_STATUS_CB_PATH_DOWN_SESSION, SEQ4_STATUS_BACKCHANNEL_FAULT.
 constexpr uint32_t kCannotCall = 0x1 | 0x200 | 0x400;
-constexpr int kCompleteAlready = 10054;            // NFS4ERR_COMPLETE_ALREADY
+// With SEQ4_STATUS_RECALLABLE_STATE_REVOKED: calls about delegations may have been in vain.
+constexpr uint32_t kEndsDelegations = kCannotCall | 0x40;
+constexpr int kCompleteAlready = 10054;  // NFS4ERR_COMPLETE_ALREADY
 
 bool IsUsable(const ChannelAttributes& fore) {
   return fore.slots >= 1 && fore.slots <= kSlotsMax && fore.operations_max >= kOperationsMin &&
@@ -73,17 +75,25 @@ void TellErrorsOfSequence(const CompoundReader& reader, ClientIds::Status& reply
 
 }  // namespace
 
-Sessions::Sessions(rpc::Caller& caller, Listener listener)
+Sessions::Sessions(rpc::Caller& caller, Delegations& delegations, Listener listener)
     : caller_(caller),
+      delegations_(delegations),
       listener_(std::move(listener)),
-      callbacks_(caller.minor_version(), {.on_slots_recalled = [this] { listener_.on_due(); }}),
+      callbacks_(caller.minor_version(), delegations,
+                 {.on_slots_recalled = [this] { listener_.on_due(); }}),
       back_channel_(
           caller.OpenBackChannel({.program = kCallbackProgram,
                                   .version = 1,
                                   .answer = [this](uint32_t procedure, rpc::XdrReader& arguments,
                                                    rpc::XdrWriter& results) {
                                     return callbacks_.Answer(procedure, arguments, results);
-                                  }})) {}
+                                  },
+                                  .on_lost = [this] { delegations_.EndAll(); }})) {}
+
+bool Sessions::can_be_called() {
+  return back_channel_ != nullptr && back_channel_->is_bound() &&
+         (callbacks_.status_flags() & kEndsDelegations) == 0;
+}
 
 void Sessions::End() {
   if (back_channel_ != nullptr) back_channel_->End();
@@ -140,6 +150,7 @@ ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
 void Sessions::BindBackChannel() try {
   if (back_channel_ == nullptr) return;
   const SessionId id = session_->id;
+  delegations_.EndAll();  // a call of the session before may have been lost with it
   callbacks_.Begin(session_);
   Compound compound;
   const rpc::Request request = compound.BindConnection(id).Encode();
@@ -228,6 +239,7 @@ std::errc Sessions::Prepare(const SessionGrant& grant) try {
 // sr_status_flags of a reply (RFC 8881 18.46.3).
 void Sessions::TakeStatus(uint64_t generation, uint32_t flags, uint32_t added) {
   if ((flags & kStateIsRevoked) != 0) listener_.on_revoked();
+  if ((added & kEndsDelegations) != 0) delegations_.EndAll();
   if ((added & kCannotCall) != 0 && back_channel_ != nullptr) back_channel_->NoteLost();
   // Until this client id's RECLAIM_COMPLETE it is what is being done.
   if ((added & kStateIsLost) == 0 || !is_reclaimed_.load()) return;

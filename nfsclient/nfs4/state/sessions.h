@@ -25,7 +25,7 @@ namespace nfswalk::protocol {
 
 class Sessions final : public ClientIds {
  public:
-  Sessions(rpc::Caller& caller, Listener listener);
+  Sessions(rpc::Caller& caller, Delegations& delegations, Listener listener);
   ~Sessions() override { End(); }
 
   Granted Get(uint64_t known, Budget& budget) override;
@@ -35,6 +35,7 @@ class Sessions final : public ClientIds {
   void Discard(uint64_t id, Budget& budget) override;
   void End() override;
   bool has_sessions() const override { return true; }
+  bool can_be_called() override;
 
  private:
   Status Exchange(Budget& budget);
@@ -45,6 +46,7 @@ class Sessions final : public ClientIds {
   void BindBackChannel();
 
   rpc::Caller& caller_;
+  Delegations& delegations_;
   const Listener listener_;
   // Members of the thread in Get() or Begin().
   uint64_t client_id_ = 0;

@@ -1,5 +1,11 @@
 #include "nfsclient/nfs4/state/state_id_calls.h"
 
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
 #include "nfsclient/nfs4/compound.h"
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/operation_names.h"
@@ -30,6 +36,26 @@ bool FreeStateId(rpc::Caller& caller, const StateId& state,
         reply.error = reader.error();
       });
   return !IsUnanswered(freed.error);
+}
+
+ClientIds::Status ReturnDelegation(rpc::Caller& caller, const StateId& delegation,
+                                   const FileHandle& file,
+                                   const sunrpc_auth::Credential& credential,
+                                   rpc::Caller::Budget& budget) {
+  for (;;) {
+    Compound compound;
+    compound.PutHandle(file).ReturnDelegation(delegation);
+    ClientIds::Status reply = CallCompound<ClientIds::Status>(
+        caller, compound, credential, budget,
+        [](CompoundReader& reader, ClientIds::Status& returned) {
+          if (reader.Next(OP_PUTFH)) (void)reader.Next(OP_DELEGRETURN);
+          returned.status = reader.status();
+        });
+    const bool is_delayed = reply.error == kOk && StateErrorOf(reply.status) == StateError::kWait;
+    if (!is_delayed) return reply;
+    reply.error = caller.PauseForJukebox(budget);
+    if (reply.error != kOk) return reply;
+  }
 }
 
 }  // namespace nfswalk::protocol

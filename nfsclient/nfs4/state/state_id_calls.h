@@ -1,5 +1,6 @@
-// state_id_calls: TEST_STATEID and FREE_STATEID (RFC 8881 18.48, 18.38), which are of sessions. A
-// state id that the server has revoked is kept there until it is freed.
+// state_id_calls: TEST_STATEID and FREE_STATEID (RFC 8881 18.48, 18.38), which are of sessions, and
+// DELEGRETURN (RFC 7530 16.8). A state id that the server has revoked is kept there until it is
+// freed.
 //
 // Thread safety: any.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_STATE_ID_CALLS_H_
@@ -30,6 +31,13 @@ Tested TestStateIds(rpc::Caller& caller, std::span<const StateId> states,
 [[nodiscard]] bool FreeStateId(rpc::Caller& caller, const StateId& state,
                                const sunrpc_auth::Credential& credential,
                                rpc::Caller::Budget& budget);
+
+// Sends DELEGRETURN until the server has answered, or `budget` ends: it takes back by itself what it
+// is not given. `file`: whose delegation it is.
+ClientIds::Status ReturnDelegation(rpc::Caller& caller, const StateId& delegation,
+                                   const FileHandle& file,
+                                   const sunrpc_auth::Credential& credential,
+                                   rpc::Caller::Budget& budget);
 
 }  // namespace nfswalk::protocol
 

@@ -92,7 +92,11 @@ class CallbacksTest : public testing::Test {
 
   const std::shared_ptr<const rpc::Session> session_ = SessionOf('s');
   std::vector<uint32_t> slots_recalled_;
-  Callbacks callbacks_{kMinorVersion, {.on_slots_recalled = [this] {
+  std::unique_ptr<rpc::Caller> caller_ =
+      *rpc::Caller::Open({.host = "127.0.0.1", .port = 1, .program = 1, .version = 1}, {});
+  const std::shared_ptr<Delegations> delegations_ =
+      std::make_shared<Delegations>(*caller_, [] { return uint64_t{1}; });
+  Callbacks callbacks_{kMinorVersion, *delegations_, {.on_slots_recalled = [this] {
                          slots_recalled_.push_back(session_->highest.load());
                        }}};
   Accepted refused_ = Accepted::kSuccess;

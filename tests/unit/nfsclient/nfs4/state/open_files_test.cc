@@ -224,10 +224,10 @@ TEST_F(OpenFilesTest, AStateIdIsOfTheFileThatWasOpenedWhateverHasItsNameNow) {
 class GrantedDelegation : public OpenFilesTest, public testing::WithParamInterface<bool> {};
 
 TEST_P(GrantedDelegation, IsReturnedAtOnce) {
-  server_.GrantDelegations(GetParam());
+  server_.GrantDelegations(GetParam() ? FakeNfs4::Grants::kWrite : FakeNfs4::Grants::kAlways);
   const std::unique_ptr<OpenState> state = OpenFile();
   EXPECT_EQ(server_.calls(OP_DELEGRETURN), 1);
-  EXPECT_EQ(server_.delegations(), 0);
+  EXPECT_EQ(server_.delegations(), 0u);
   EXPECT_EQ(Read(state.get()).data, "hello");
 }
 

@@ -1,0 +1,173 @@
+#include "nfsclient/nfs4/state/delegations.h"
+
+// libnfs.h defines what the raw headers need, so it comes first.
+// clang-format off
+#include <nfsc/libnfs.h>
+#include <nfsc/libnfs-raw-nfs4.h>
+// clang-format on
+
+#include <algorithm>
+#include <utility>
+
+#include "nfsclient/nfs4/state/client_ids.h"
+#include "nfsclient/nfs4/state/state_error.h"
+#include "nfsclient/nfs4/state/state_id_calls.h"
+
+namespace nfswalk::protocol {
+
+// Members that are neither constant nor atomic: guarded by the mutex of Delegations.
+class Delegations::Held final : public Delegation {
+ public:
+  Held(std::shared_ptr<Delegations> of, const DelegationGrant& grant, uint64_t client_generation,
+       FileHandle handle, Credential who)
+      : state(grant.state),
+        generation(client_generation),
+        file(std::move(handle)),
+        credential(std::move(who)),
+        has_ended(grant.is_recalled),
+        delegations_(std::move(of)) {}
+  ~Held() override { delegations_->Return(*this); }
+
+  bool Watch(std::function<void()> end) override {
+    const std::lock_guard lock(delegations_->mutex_);
+    if (!has_ended) on_end = std::move(end);
+    return !has_ended;
+  }
+  void NoteUsed() override {
+    idle_periods.store(0, std::memory_order_relaxed);
+    if (was_used.exchange(true, std::memory_order_relaxed)) return;
+    delegations_->unused_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  const StateId state;
+  const uint64_t generation;
+  const FileHandle file;
+  const Credential credential;
+  std::atomic<bool> was_used{false};
+  std::atomic<int> idle_periods{0};
+
+  bool is_listed = false;  // in held_
+  bool has_ended;
+  std::function<void()> on_end = {};
+  std::list<Held*>::iterator place = {};  // in unended_, where it is listed and has not ended
+
+ private:
+  const std::shared_ptr<Delegations> delegations_;
+};
+
+std::unique_ptr<Delegation> Delegations::Take(const DelegationGrant& grant, uint64_t epoch,
+                                              uint64_t generation, const FileHandle& file,
+                                              const Credential& credential) {
+  auto held = std::make_unique<Held>(shared_from_this(), grant, generation, file, credential);
+  ++granted_;
+  const std::lock_guard lock(mutex_);
+  // Its state id would return the one that is held.
+  if (!held_.emplace(grant.state.other, held.get()).second) return nullptr;
+  held->is_listed = true;
+  ++count_;
+  ++unused_;
+  const auto early = std::ranges::find(early_, grant.state.other);
+  if (early != early_.end()) {
+    early_.erase(early);
+    held->has_ended = true;
+    ++recalled_;
+  }
+  if (epoch != epoch_.load()) held->has_ended = true;
+  if (!held->has_ended) held->place = unended_.insert(unended_.end(), held.get());
+  return held;
+}
+
+void Delegations::End(Held& held) {
+  held.has_ended = true;
+  unended_.erase(held.place);
+  if (held.on_end) std::exchange(held.on_end, nullptr)();
+}
+
+bool Delegations::Wants(AskDelegation ask) const {
+  switch (ask) {
+    case AskDelegation::kNo:
+      return false;
+    case AskDelegation::kIfFewAreUnused:
+      return count_.load() < kHeldMax && unused_.load() < kUnusedMax;
+    case AskDelegation::kYes:
+      return count_.load() < kHeldMax;
+  }
+  return false;
+}
+
+uint32_t Delegations::Recall(const StateId& state) {
+  const std::lock_guard lock(mutex_);
+  const auto found = held_.find(state.other);
+  if (found == held_.end()) {
+    if (std::ranges::find(early_, state.other) == early_.end()) {
+      if (early_.size() >= kEarlyMax) early_.pop_front();
+      early_.push_back(state.other);
+    }
+    return NFS4ERR_BAD_STATEID;
+  }
+  if (!found->second->has_ended) {
+    ++recalled_;
+    End(*found->second);
+  }
+  return NFS4_OK;
+}
+
+void Delegations::RecallAny(size_t kept_max) {
+  const std::lock_guard lock(mutex_);
+  while (unended_.size() > kept_max) {
+    ++recalled_;
+    End(*unended_.front());
+  }
+}
+
+void Delegations::EndAll() {
+  const std::lock_guard lock(mutex_);
+  ++epoch_;
+  while (!unended_.empty()) End(*unended_.front());
+}
+
+void Delegations::EndIdle() {
+  const std::lock_guard lock(mutex_);
+  for (auto next = unended_.begin(); next != unended_.end();) {
+    Held& held = **next++;
+    if (held.idle_periods.fetch_add(1, std::memory_order_relaxed) >= 1) End(held);
+  }
+}
+
+void Delegations::Return(Held& held) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!held.is_listed) return;
+    if (!held.has_ended) unended_.erase(held.place);
+    held_.erase(held.state.other);
+    --count_;
+    if (!held.was_used.load()) --unused_;
+  }
+  // With an earlier client id the server has dropped it.
+  if (stopped_.load() || held.generation != current_()) return;
+  rpc::Caller::Budget budget =
+      caller_.NewBudget().Until(rpc::Retry::Clock::now() + ClientIds::kDefaultLease);
+  const ClientIds::Status reply =
+      ReturnDelegation(caller_, held.state, held.file, held.credential, budget);
+  if (reply.error != kOk) return;
+  ++returned_;
+  if (!IsRevoked(reply.status)) return;
+  ++revoked_;
+  (void)FreeStateId(caller_, held.state, held.credential, budget);
+}
+
+DelegationStats Delegations::stats() const {
+  DelegationStats stats;
+  {
+    const std::lock_guard lock(mutex_);
+    stats.held = held_.size();
+  }
+  stats.granted = granted_.load();
+  stats.refused = refused_.load();
+  stats.recalled = recalled_.load();
+  stats.returned = returned_.load();
+  stats.revoked = revoked_.load();
+  return stats;
+}
+
+}  // namespace nfswalk::protocol

@@ -1,0 +1,111 @@
+// delegations: what a server has promised: to call before another client opens a file to write,
+// changes or removes it, and to let that wait until the delegation is returned (RFC 8881 10.4). Only
+// those for reading are asked for.
+//
+// Each ends once: by a recall, with all others (EndAll()), or by its holder. The holder is told, and
+// answers nothing from it from then on; that it is destroyed returns it to the server. So what is
+// answered from it is answered before DELEGRETURN is sent.
+//
+//   a recall (RFC 8881 20.2) of ...            then
+//   one that is held                           it ends; NFS4_OK
+//   one that has ended, and is being returned  NFS4_OK
+//   another: its OPEN's reply may be on its    it is kept in mind, so that Take() finds it ended;
+//     way                                        NFS4ERR_BAD_STATEID, and the server may ask again
+//
+// All end where the server may have revoked some, or may call in vain: with the session, the client
+// id, the connection that the server calls over, and by SEQUENCE's status flags. What was asked for
+// before that and is granted afterwards has ended, too.
+//
+// Thread safety: all functions. What ends some calls `on_end` of each with a lock held, and may be
+// called while locks of rpc/ are held.
+#ifndef NFSWALK_NFSCLIENT_NFS4_STATE_DELEGATIONS_H_
+#define NFSWALK_NFSCLIENT_NFS4_STATE_DELEGATIONS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "nfsclient/nfs4/decode.h"
+#include "nfsclient/nfs4/state_id.h"
+#include "nfsclient/protocol/protocol.h"
+#include "nfsclient/protocol/transport_stats.h"
+#include "nfsclient/rpc/caller.h"
+
+namespace nfswalk::protocol {
+
+// In a shared_ptr: every Delegation shares it.
+class Delegations : public std::enable_shared_from_this<Delegations> {
+ public:
+  // Limit of recalls kept in mind of what is not held; the oldest is forgotten, and the server
+  // revokes it where it does not ask again.
+  static constexpr size_t kEarlyMax = 64;
+
+  // The generation of the current client id (lease.h).
+  using CurrentGeneration = std::function<uint64_t()>;
+
+  // `caller` must outlive it, unless Stop() was called.
+  Delegations(rpc::Caller& caller, CurrentGeneration current)
+      : caller_(caller), current_(std::move(current)) {}
+
+  // Limits of those that are held, and of those that have not been of use yet: to scan a tree once
+  // is not to cost more than without them.
+  static constexpr size_t kHeldMax = 10'000;
+  static constexpr size_t kUnusedMax = 1'000;
+
+  // Whether one is to be asked for.
+  bool Wants(AskDelegation ask) const;
+  // Advances with each EndAll(). Taken before an OPEN that asks for one is sent, and before it is
+  // known that the server can call.
+  uint64_t epoch() const { return epoch_.load(); }
+  // Takes one that an OPEN of `epoch` was granted: it may have ended by now. Null, with nothing to
+  // be returned, if a server grants what is held already.
+  std::unique_ptr<Delegation> Take(const DelegationGrant& grant, uint64_t epoch,
+                                   uint64_t generation, const FileHandle& file,
+                                   const Credential& credential);
+  void NoteRefused() { ++refused_; }
+
+  // CB_RECALL. Returns the nfsstat4.
+  uint32_t Recall(const StateId& state);
+  // CB_RECALL_ANY (RFC 8881 20.6): the oldest end, until no more than that are left.
+  void RecallAny(size_t kept_max);
+  void EndAll();
+  // Ends those that have not been of use since the last call but one.
+  void EndIdle();
+  // From now on nothing is returned. Does not block.
+  void Stop() { stopped_.store(true); }
+
+  DelegationStats stats() const;
+
+ private:
+  class Held;
+  using Other = std::array<char, 12>;
+  // Preconditions: mutex_.
+  void End(Held& held);
+  void Return(Held& held);
+
+  rpc::Caller& caller_;
+  const CurrentGeneration current_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<uint64_t> epoch_{0};
+  std::atomic<size_t> count_{0};   // of held_
+  std::atomic<size_t> unused_{0};  // of them, those that were never of use
+  std::atomic<uint64_t> granted_{0}, refused_{0}, recalled_{0}, returned_{0}, revoked_{0};
+
+  mutable std::mutex mutex_;
+  // This and below: guarded by mutex_.
+  std::map<Other, Held*> held_;
+  std::list<Held*> unended_;  // the oldest is first
+  std::deque<Other> early_;
+};
+
+}  // namespace nfswalk::protocol
+
+#endif  // NFSWALK_NFSCLIENT_NFS4_STATE_DELEGATIONS_H_

@@ -1,0 +1,122 @@
+// delegated_inodes: the files that the server has delegated (protocol::Delegation), each with the
+// open file that it came with, which later opens share.
+//
+// Contract    A file is in the table if and only if icache::kDelegated of its inode is set: both
+//             change under the lock of its part of the table. What has ended waits in a list until
+//             it is destroyed by a thread that may wait, which returns it to the server and closes
+//             what no open file shares.
+// Order       The locks that protocol::Delegation::Watch() tells of, a part's lock, Inode::lock. No
+//             call to the server, and no Delegation's, with a part's lock held.
+// Thread safety: all functions.
+#ifndef NFSWALK_NFSCLIENT_SUPERBLOCK_DELEGATED_INODES_H_
+#define NFSWALK_NFSCLIENT_SUPERBLOCK_DELEGATED_INODES_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "nfsclient/icache/inode_ref.h"
+#include "nfsclient/protocol/protocol.h"
+
+namespace nfswalk::nfs {
+
+class DelegatedInodes {
+ public:
+  // Destroyed from the last member to the first.
+  struct Record {
+    icache::InodeRef inode;
+    std::shared_ptr<protocol::OpenState> open;
+    std::unique_ptr<protocol::Delegation> delegation;
+
+   private:
+    friend class DelegatedInodes;
+    bool has_ended = false;                  // under the part's lock
+    std::unique_ptr<Record> next = nullptr;  // in the list of those that have ended
+  };
+
+  DelegatedInodes() = default;
+  DelegatedInodes(const DelegatedInodes&) = delete;
+  DelegatedInodes& operator=(const DelegatedInodes&) = delete;
+
+  // Adds a record, and calls `begin()` before another thread can end it. False if that has been
+  // done, or the inode has a record: `record` is left. Preconditions: it is watched.
+  template <class Begin>
+  [[nodiscard]] bool Add(std::unique_ptr<Record>& record, Begin begin) {
+    Part& part = PartOf(*record->inode);
+    const std::lock_guard lock(part.mutex);
+    if (record->has_ended) return false;
+    const auto [place, is_new] = part.records.try_emplace(record->inode.get());
+    if (!is_new) return false;
+    place->second = std::move(record);
+    size_.fetch_add(1, std::memory_order_relaxed);
+    begin();
+    return true;
+  }
+  // Ends a record, which is not added any more; calls `end()` if it was, and the record waits to be
+  // destroyed. Returns whether it does.
+  template <class Stop>
+  bool End(Record& record, Stop end) {
+    Part& part = PartOf(*record.inode);
+    const std::lock_guard lock(part.mutex);
+    record.has_ended = true;
+    const auto found = part.records.find(record.inode.get());
+    if (found == part.records.end() || found->second.get() != &record) return false;
+    Drop(TakeLocked(part, found, end));
+    return true;
+  }
+  // Ends that of an inode, for the caller to destroy; null if it has none.
+  template <class Stop>
+  std::unique_ptr<Record> Take(const icache::Inode& inode, Stop end) {
+    Part& part = PartOf(inode);
+    const std::lock_guard lock(part.mutex);
+    const auto found = part.records.find(&inode);
+    return found == part.records.end() ? nullptr : TakeLocked(part, found, end);
+  }
+  // The open file of a delegated inode; null if it is none any more. The caller's open begins
+  // before the delegation ends.
+  std::shared_ptr<protocol::OpenState> Share(const icache::Inode& inode);
+
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  std::vector<icache::InodeRef> All();
+  // Has a record wait to be destroyed. Preconditions: it is not in the table.
+  void Drop(std::unique_ptr<Record> record);
+  // One that waits to be, for the caller to destroy; null if there is none.
+  std::unique_ptr<Record> TakeEnded();
+  // Takes all, at the end of the mount, without a word to their inodes.
+  void Clear();
+
+ private:
+  using Records = std::unordered_map<const icache::Inode*, std::unique_ptr<Record>>;
+  struct alignas(64) Part {
+    std::mutex mutex;
+    Records records;
+  };
+  static constexpr size_t kParts = 16;
+
+  Part& PartOf(const icache::Inode& inode);
+  // Preconditions: the part's lock.
+  template <class Stop>
+  std::unique_ptr<Record> TakeLocked(Part& part, Records::iterator found, Stop end) {
+    std::unique_ptr<Record> record = std::move(found->second);
+    record->has_ended = true;
+    part.records.erase(found);
+    end();
+    size_.fetch_sub(1, std::memory_order_relaxed);
+    return record;
+  }
+
+  std::array<Part, kParts> parts_;
+  std::atomic<size_t> size_{0};
+  std::mutex ended_mutex_;
+  std::unique_ptr<Record> ended_;  // guarded by ended_mutex_; the latest is first
+};
+
+}  // namespace nfswalk::nfs
+
+#endif  // NFSWALK_NFSCLIENT_SUPERBLOCK_DELEGATED_INODES_H_
