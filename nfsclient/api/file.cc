@@ -200,8 +200,8 @@ bool File::is_unchanged() const { return state_->is_unchanged; }
 std::optional<Attributes> File::cached_attributes() const {
   Attributes known;
   if (rcu::InForkedChild()) return std::nullopt;
-  const nfs::NeedRef need = nfs::CopyFreshAttributesRcu(state_->superblock, *state_->inode, rcu::CoarseNowNs(), known,
-                                                        icache::kInvalidChange);
+  const nfs::NeedRef need = nfs::CopyFreshAttributesRcu(
+      state_->superblock, *state_->inode, rcu::CoarseNowNs(), known, icache::kInvalidChange);
   return need == nfs::NeedRef::kNone ? std::optional(known) : std::nullopt;
 }
 

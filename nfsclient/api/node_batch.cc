@@ -134,7 +134,8 @@ class BatchWalks {
       NeedRef need = NeedRef::kNone;
       if (needs_ == Needs::kRights) {
         if (IsFile(at.inode())) need = at.Permission(kMayRead).need;
-      } else if (needs_ == Needs::kAttributes && !nfs::AttributesFresh(superblock_, at.inode(), at.now_ns())) {
+      } else if (needs_ == Needs::kAttributes &&
+                 !nfs::AttributesFresh(superblock_, at.inode(), at.now_ns())) {
         need = NeedRef::kGetattrRpc;
       }
       return need == NeedRef::kNone ? at.Confirm() : RcuOutcome{need};

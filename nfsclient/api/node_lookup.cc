@@ -43,7 +43,8 @@ RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_na
   const icache::Inode* const inode = walk.missing() ? nullptr : &walk.inode();
   if (inode != nullptr) {
     found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, *inode, walk.now_ns());
-    const NeedRef need = nfs::CopyFreshAttributesRcu(superblock, *inode, walk.now_ns(), found.attributes);
+    const NeedRef need =
+        nfs::CopyFreshAttributesRcu(superblock, *inode, walk.now_ns(), found.attributes);
     if (need != NeedRef::kNone) return {need};
   }
   if (has_name) {
@@ -123,8 +124,7 @@ LookupResult Node::FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& di
   found.node.reset(new Node(superblock, std::make_unique<const vfs::DentryRef>(at.Copy())));
   found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, *at.inode(), now_ns);
   nfs::CopyAttributes(*at.inode(), found.attributes);
-  found.name_valid_ns =
-      nfs::NameLeftNs(superblock, *at, at.inode(), *directory.inode(), now_ns);
+  found.name_valid_ns = nfs::NameLeftNs(superblock, *at, at.inode(), *directory.inode(), now_ns);
   return found;
 }
 
@@ -133,8 +133,8 @@ bool Node::IsNameValid(std::string_view name) const {
   const vfs::DentryRef& directory = at_ != nullptr ? *at_ : superblock_.root;
   const vfs::PaddedName padded(name, directory.get());
   const vfs::DentryRef known = superblock_.dentries.Lookup(*directory, padded.name());
-  return known && nfs::NameLeftNs(superblock_, *known, known.inode(),
-                                  *directory.inode(), rcu::CoarseNowNs()) != 0;
+  return known && nfs::NameLeftNs(superblock_, *known, known.inode(), *directory.inode(),
+                                  rcu::CoarseNowNs()) != 0;
 }
 
 bool Node::LeadsToOpenFile(std::string_view name) const {

@@ -54,8 +54,8 @@ struct OpenRequest {
     return reply;
   }
   protocol::OpenReply Send(const protocol::FileHandle& directory, std::string_view name) const {
-    const auto ask = mode == kMayRead ? nfs::AsksDelegation(superblock, inode)
-                                      : protocol::AskDelegation::kNo;
+    const auto ask =
+        mode == kMayRead ? nfs::AsksDelegation(superblock, inode) : protocol::AskDelegation::kNo;
     return superblock.protocol->Open(directory, name, inode.handle(), (mode & kMayRead) != 0,
                                      (mode & kMayWrite) != 0, credential, ask);
   }
@@ -124,8 +124,8 @@ std::errc CloseToOpen(nfs::Superblock& superblock, RefWalk& walk, const nfs::Sen
 std::shared_ptr<protocol::OpenState> ShareDelegated(nfs::Superblock& superblock, RefWalk& walk) {
   const uint64_t now_ns = rcu::CoarseNowNs();
   if (walk.force() || !nfs::IsDelegated(superblock, walk.inode(), now_ns)) return nullptr;
-  const bool is_named = !walk.parent() ||
-                        nfs::NameLeftNs(superblock, *walk.position(), &walk.inode(),
+  const bool is_named =
+      !walk.parent() || nfs::NameLeftNs(superblock, *walk.position(), &walk.inode(),
                                         *walk.parent().inode(), now_ns) != 0;
   return is_named ? superblock.delegated_inodes.Share(walk.inode()) : nullptr;
 }
@@ -136,15 +136,14 @@ struct RcuOpen {
   std::optional<nfs::OpenContext> context;
 };
 
-// Completes an open by handle, or of a delegated file, under RCU, without an RPC: OpenFound() without
-// the dentry's reference. Whatever this cannot decide is left to that. The state of a delegated file
-// is still to be shared.
+// Completes an open by handle, or of a delegated file, under RCU, without an RPC: OpenFound()
+// without the dentry's reference. Whatever this cannot decide is left to that. The state of a
+// delegated file is still to be shared.
 RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, RcuOpen& taken) {
   constexpr RcuOutcome kDoubt{NeedRef::kComplete};
   icache::Inode& inode = walk.inode();
   if (inode.is_directory() || inode.type.load() == FileType::kSymlink) return kDoubt;
-  if (superblock.protocol->opens_by_name() &&
-      !nfs::IsDelegated(superblock, inode, walk.now_ns())) {
+  if (superblock.protocol->opens_by_name() && !nfs::IsDelegated(superblock, inode, walk.now_ns())) {
     return kDoubt;
   }
   const nfs::RcuPermission permission = walk.Permission(rights);
@@ -230,7 +229,7 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
                      : nfs::PermissionRef(superblock, inode, walk.credential(), rights);
   }
   if (failed != kOk) return std::unexpected(failed);
-  
+
   if (rights != mode) {  // do_truncate() of open(2)
     const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);
     if (!cut) return std::unexpected(cut.error());
@@ -257,8 +256,7 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
   const bool may_be_delegated = superblock_.protocol->opens_by_name() && mode == kMayRead &&
                                 superblock_.delegated_inodes.size() != 0;
   request.flags.may_be_delegated = may_be_delegated && !request.flags.dont_cache;
-  const bool needs_reference =
-      (asks_server && !may_be_delegated) || request.flags.dont_cache;
+  const bool needs_reference = (asks_server && !may_be_delegated) || request.flags.dont_cache;
   RcuOpen taken;
   Result<std::unique_ptr<File>> file;
   const std::errc error = walk::ResolveToReference(

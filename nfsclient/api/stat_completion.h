@@ -14,9 +14,11 @@
 namespace nfswalk {
 
 // A completion of walk::Resolve(). `into` is written also where it fails.
-[[gnu::always_inline]] inline walk::RcuOutcome StatRcu(const nfs::Superblock& superblock, walk::RcuWalk& walk, Attributes& into) {
+[[gnu::always_inline]] inline walk::RcuOutcome StatRcu(const nfs::Superblock& superblock,
+                                                       walk::RcuWalk& walk, Attributes& into) {
   // This window lies inside the dentry's, so that both were true at one instant (WALK-14).
-  const nfs::NeedRef need = nfs::CopyFreshAttributesRcu(superblock, walk.inode(), walk.now_ns(), into);
+  const nfs::NeedRef need =
+      nfs::CopyFreshAttributesRcu(superblock, walk.inode(), walk.now_ns(), into);
   if (need != nfs::NeedRef::kNone) return {need};
   return walk.ConfirmUsed();
 }

@@ -114,8 +114,8 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
 // The cached attributes, if they are valid.
 protocol::OptionalAttributes WriteBack::KnownState() const {
   protocol::Attributes known;
-  const nfs::NeedRef need =
-      nfs::CopyFreshAttributesRcu(superblock_, *inode_, rcu::CoarseNowNs(), known, icache::kInvalidChange);
+  const nfs::NeedRef need = nfs::CopyFreshAttributesRcu(superblock_, *inode_, rcu::CoarseNowNs(),
+                                                        known, icache::kInvalidChange);
   return need == nfs::NeedRef::kNone ? protocol::OptionalAttributes(known) : std::nullopt;
 }
 

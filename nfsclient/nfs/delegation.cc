@@ -27,7 +27,8 @@ void ReturnSoon(Superblock& superblock) {
 
 protocol::AskDelegation AsksDelegation(const Superblock& superblock, const Inode& inode) {
   using protocol::AskDelegation;
-  const bool has_room = superblock.delegated_inodes.size() < superblock.inodes->limit() / kPartOfInodes;
+  const bool has_room =
+      superblock.delegated_inodes.size() < superblock.inodes->limit() / kPartOfInodes;
   if (!superblock.options.delegations || !has_room) return AskDelegation::kNo;
   return HasValidityBits(inode, icache::kDataInUse) ? AskDelegation::kYes
                                                     : AskDelegation::kIfFewAreUnused;

@@ -108,8 +108,8 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     if (!lock) return std::unexpected(protocol::CallDeadline::Error());
     // Again: another thread may have finished its lookup before this one began.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
-      const uint64_t left_ns = NameLeftNs(superblock, *found, found.inode(),
-                                          *directory.inode(), rcu::CoarseNowNs());
+      const uint64_t left_ns =
+          NameLeftNs(superblock, *found, found.inode(), *directory.inode(), rcu::CoarseNowNs());
       if (intent != LookupIntent::kForce && left_ns != 0) return found;
       superblock.dentries.Drop(*found);
     }

@@ -50,8 +50,7 @@ inline RevalidateReason RevalidateRcu(LookupCache lookupcache, const vfs::Dentry
 inline uint64_t NameLeftNs(const Superblock& superblock, const vfs::Dentry& dentry,
                            const icache::Inode* inode, const icache::Inode& directory,
                            uint64_t now_ns) {
-  const NeedRef need =
-      RevalidateRcu(superblock.options.lookupcache, dentry, inode, directory);
+  const NeedRef need = RevalidateRcu(superblock.options.lookupcache, dentry, inode, directory);
   return need == NeedRef::kNone ? AttributesLeftNs(superblock, directory, now_ns) : 0;
 }
 

@@ -127,13 +127,12 @@ OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const F
     if (const std::errc error = CheckName(name); error != kOk) return Failure<OpenReply>(error);
   }
   Budget budget = caller_->NewBudget();
-  OpenFiles::Opened opened = open_files_->Open(
-      {.at = name.empty() ? file : directory,
-       .name = name,
-       .read = read,
-       .write = write,
-       .ask = ask},
-      credential, budget);
+  OpenFiles::Opened opened = open_files_->Open({.at = name.empty() ? file : directory,
+                                                .name = name,
+                                                .read = read,
+                                                .write = write,
+                                                .ask = ask},
+                                               credential, budget);
   if (opened.error == kOk && opened.handle != file) opened.error = kStale;
   if (opened.error != kOk) return Failure<OpenReply>(opened.error);
   return {kOk, std::move(opened.state), opened.attributes, opened.granted,

@@ -61,8 +61,7 @@ class Nfs4 final : public Protocol {
   SpaceReply GetSpace(const FileHandle& file, const Credential& credential) override;
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
   OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
-                 bool read, bool write, const Credential& credential,
-                 AskDelegation ask) override;
+                 bool read, bool write, const Credential& credential, AskDelegation ask) override;
   uint64_t delegations_until_ns() const override { return open_files_->delegations_until_ns(); }
   bool opens_by_name() const override { return true; }
   bool can_open_by_handle() const override { return open_files_->can_open_by_handle(); }

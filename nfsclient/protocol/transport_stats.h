@@ -21,12 +21,12 @@ struct ProcedureStats {
 
 // Delegations of version 4.
 struct DelegationStats {
-  uint64_t held = 0;      // now
+  uint64_t held = 0;  // now
   uint64_t granted = 0;
   uint64_t refused = 0;   // where one was asked for
   uint64_t recalled = 0;  // of those granted, by the server's call
   uint64_t returned = 0;
-  uint64_t revoked = 0;   // by the server, of those returned
+  uint64_t revoked = 0;  // by the server, of those returned
 };
 
 struct TransportStats {

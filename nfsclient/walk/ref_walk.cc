@@ -108,7 +108,8 @@ void RefWalk::RefreshAhead() {
 }
 
 void RefWalk::RefreshChild(DentryRef& directory, const Inode& child) {
-  if (force() || flags_.dont_cache || nfs::AttributesFresh(superblock_, child, rcu::CoarseNowNs())) return;
+  if (force() || flags_.dont_cache || nfs::AttributesFresh(superblock_, child, rcu::CoarseNowNs()))
+    return;
   nfs::RefreshAhead(superblock_, directory, child, credential_->key());
 }
 

@@ -39,7 +39,8 @@ class CallbacksFromServer : public SessionWithServer, public testing::WithParamI
     caller_->SetMinorVersion(GetParam());
     delegations_ = std::make_shared<Delegations>(*caller_, [this] { return client_.generation; });
     lease_ = std::make_unique<Lease>(
-        *caller_, *delegations_, [](const LiveClient&, rpc::Caller::Budget&) { return Lease::Recovery{}; });
+        *caller_, *delegations_,
+        [](const LiveClient&, rpc::Caller::Budget&) { return Lease::Recovery{}; });
     rpc::Caller::Budget budget = caller_->NewBudget();
     client_ = lease_->Client(budget).value();
     lease_->CompleteReclaim(client_, false, budget);

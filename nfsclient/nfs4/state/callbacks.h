@@ -37,9 +37,7 @@ class Callbacks {
 
   // `delegations` outlives it.
   Callbacks(uint32_t minor_version, Delegations& delegations, Listener listener)
-      : minor_version_(minor_version),
-        delegations_(delegations),
-        listener_(std::move(listener)) {}
+      : minor_version_(minor_version), delegations_(delegations), listener_(std::move(listener)) {}
 
   // From now on calls are of this session alone.
   void Begin(std::shared_ptr<const rpc::Session> session);

@@ -1,10 +1,10 @@
 // delegations: what a server has promised: to call before another client opens a file to write,
-// changes or removes it, and to let that wait until the delegation is returned (RFC 8881 10.4). Only
-// those for reading are asked for.
+// changes or removes it, and to let that wait until the delegation is returned (RFC 8881 10.4).
+// Only those for reading are asked for.
 //
-// Each ends once: by a recall, with all others (EndAll()), or by its holder. The holder is told, and
-// answers nothing from it from then on; that it is destroyed returns it to the server. So what is
-// answered from it is answered before DELEGRETURN is sent.
+// Each ends once: by a recall, with all others (EndAll()), or by its holder. The holder is told,
+// and answers nothing from it from then on; that it is destroyed returns it to the server. So what
+// is answered from it is answered before DELEGRETURN is sent.
 //
 //   a recall (RFC 8881 20.2) of ...            then
 //   one that is held                           it ends; NFS4_OK

@@ -25,9 +25,10 @@ Lease::Lease(rpc::Caller& caller, Delegations& delegations, Recover recover)
     : caller_(caller),
       delegations_(delegations),
       recover_(std::move(recover)),
-      ids_(ClientIds::Make(caller, delegations, {.on_end = [this] { NoteEnded(); },
-                                    .on_revoked = [this] { NoteRevoked(); },
-                                    .on_due = [this] { NoteDue(); }})) {}
+      ids_(ClientIds::Make(caller, delegations,
+                           {.on_end = [this] { NoteEnded(); },
+                            .on_revoked = [this] { NoteRevoked(); },
+                            .on_due = [this] { NoteDue(); }})) {}
 
 std::expected<LiveClient, std::errc> Lease::Client(Budget& budget) {
   if (Current().generation == 0) {

@@ -73,8 +73,8 @@ OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
       opens_by_handle_(caller.has_sessions()),
       owners_(caller, names, [this] { return lease_.Current().generation; }),
-      delegations_(std::make_shared<Delegations>(
-          caller, [this] { return lease_.Current().generation; })),
+      delegations_(
+          std::make_shared<Delegations>(caller, [this] { return lease_.Current().generation; })),
       lock_owners_(caller),
       lease_(caller, *delegations_, [this](const LiveClient& client, Budget& budget) {
         return RecoverAll(client, budget);
@@ -122,8 +122,8 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
                   nullptr};
     const uint64_t generation = lease_.GenerationOf(*client);
     if (acquired.delegation) {
-      opened.delegation = delegations_->Take(*acquired.delegation, epoch, generation,
-                                             acquired.handle, credential);
+      opened.delegation =
+          delegations_->Take(*acquired.delegation, epoch, generation, acquired.handle, credential);
     } else if (asks_delegation) {
       delegations_->NoteRefused();
     }

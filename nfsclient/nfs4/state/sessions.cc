@@ -81,14 +81,14 @@ Sessions::Sessions(rpc::Caller& caller, Delegations& delegations, Listener liste
       listener_(std::move(listener)),
       callbacks_(caller.minor_version(), delegations,
                  {.on_slots_recalled = [this] { listener_.on_due(); }}),
-      back_channel_(
-          caller.OpenBackChannel({.program = kCallbackProgram,
-                                  .version = 1,
-                                  .answer = [this](uint32_t procedure, rpc::XdrReader& arguments,
-                                                   rpc::XdrWriter& results) {
-                                    return callbacks_.Answer(procedure, arguments, results);
-                                  },
-                                  .on_lost = [this] { delegations_.EndAll(); }})) {}
+      back_channel_(caller.OpenBackChannel(
+          {.program = kCallbackProgram,
+           .version = 1,
+           .answer =
+               [this](uint32_t procedure, rpc::XdrReader& arguments, rpc::XdrWriter& results) {
+                 return callbacks_.Answer(procedure, arguments, results);
+               },
+           .on_lost = [this] { delegations_.EndAll(); }})) {}
 
 bool Sessions::can_be_called() {
   return back_channel_ != nullptr && back_channel_->is_bound() &&

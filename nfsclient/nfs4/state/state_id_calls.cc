@@ -45,12 +45,13 @@ ClientIds::Status ReturnDelegation(rpc::Caller& caller, const StateId& delegatio
   for (;;) {
     Compound compound;
     compound.PutHandle(file).ReturnDelegation(delegation);
-    ClientIds::Status reply = CallCompound<ClientIds::Status>(
-        caller, compound, credential, budget,
-        [](CompoundReader& reader, ClientIds::Status& returned) {
-          if (reader.Next(OP_PUTFH)) (void)reader.Next(OP_DELEGRETURN);
-          returned.status = reader.status();
-        });
+    ClientIds::Status reply =
+        CallCompound<ClientIds::Status>(caller, compound, credential, budget,
+                                        [](CompoundReader& reader, ClientIds::Status& returned) {
+                                          if (reader.Next(OP_PUTFH))
+                                            (void)reader.Next(OP_DELEGRETURN);
+                                          returned.status = reader.status();
+                                        });
     const bool is_delayed = reply.error == kOk && StateErrorOf(reply.status) == StateError::kWait;
     if (!is_delayed) return reply;
     reply.error = caller.PauseForJukebox(budget);

@@ -32,8 +32,8 @@ Tested TestStateIds(rpc::Caller& caller, std::span<const StateId> states,
                                const sunrpc_auth::Credential& credential,
                                rpc::Caller::Budget& budget);
 
-// Sends DELEGRETURN until the server has answered, or `budget` ends: it takes back by itself what it
-// is not given. `file`: whose delegation it is.
+// Sends DELEGRETURN until the server has answered, or `budget` ends: it takes back by itself what
+// it is not given. `file`: whose delegation it is.
 ClientIds::Status ReturnDelegation(rpc::Caller& caller, const StateId& delegation,
                                    const FileHandle& file,
                                    const sunrpc_auth::Credential& credential,

@@ -145,9 +145,8 @@ TEST_F(DelegationsTest, AClosedFileIsClosedWithItsDelegation) {
 // DELEG-4: the reply to the OPEN comes after the recall of what it grants.
 TEST_F(DelegationsTest, ARecallMayComeBeforeTheGrant) {
   MountCallable();
-  server_.Before(OP_OPEN, [&] {
-    EXPECT_EQ(CallBack(nfs4_.LastRecall(/*next=*/true)), NFS4ERR_BAD_STATEID);
-  });
+  server_.Before(
+      OP_OPEN, [&] { EXPECT_EQ(CallBack(nfs4_.LastRecall(/*next=*/true)), NFS4ERR_BAD_STATEID); });
   EXPECT_NE(OpenToRead(), nullptr);
   server_.AwaitCalls(OP_DELEGRETURN, 1);
   Change();
@@ -194,7 +193,8 @@ TEST_F(DelegationsTest, ASecondRecallChangesNothing) {
 // DELEG-5: whatever says that a recall may have been lost.
 TEST_F(DelegationsTest, AllEndWhereTheServerMayHaveCalledInVain) {
   const std::pair<const char*, std::function<void()>> rows[] = {
-      {"the connection ends", [&] { nfs4_.server().SendBytes(channel_.connection, "GET / HTTP/1.1\r\n\r\n"); }},
+      {"the connection ends",
+       [&] { nfs4_.server().SendBytes(channel_.connection, "GET / HTTP/1.1\r\n\r\n"); }},
       {"CB_PATH_DOWN", [&] { SetFlags(0x1); }},
       {"CB_PATH_DOWN_SESSION", [&] { SetFlags(0x200); }},
       {"BACKCHANNEL_FAULT", [&] { SetFlags(0x400); }},
@@ -303,17 +303,20 @@ TEST_F(DelegationsTest, ARightThatIsNotKnownIsAskedFor) {
   EXPECT_EQ(refused.error(), std::errc::permission_denied);
 }
 
-// An answer that was given before the grant, and comes after it.
-TEST_F(DelegationsTest, AnEarlierReplyDoesNotOutliveTheGrant) {
-  options_.acregmin_s = options_.acregmax_s = 3600;
+// DELEG-1: the reply to a request that was sent after the OPEN, executed before it, and comes
+// later.
+TEST_F(DelegationsTest, AReplyFromBeforeTheGrantDoesNotOutliveIt) {
   MountCallable();
   EXPECT_EQ(StatSize(), 3u);
-  client_->InvalidateCaches();
+  nfs4_.Inject(OP_OPEN, {.kind = protocol::FakeFault::Kind::kHold});
+  std::unique_ptr<File> file;
+  std::thread opener([&] { file = OpenToRead(); });
+  EXPECT_TRUE(server_.AwaitHeld({}));
   rcu::SyncPointScript::OnReach("revalidate:after-getattr", [&] {
     rcu::SyncPointScript::ClearAll();
-    // The reply is here; another client changes the file, and then it is delegated.
     Change();
-    EXPECT_NE(OpenToRead(), nullptr);
+    server_.ExecuteHeld();
+    opener.join();
     EXPECT_EQ(nfs4_.delegations(), 1u);
   });
   EXPECT_EQ(StatSize(), 5u);
