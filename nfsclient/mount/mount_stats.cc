@@ -66,6 +66,12 @@ std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transpor
     samples.push_back({"rpc_nanoseconds_total", name, procedure.total_ns});
     samples.push_back({"rpc_nanoseconds_max", name, procedure.max_ns});
   }
+  samples.push_back({"delegations", "", transport.delegations.held});
+  samples.push_back({"delegations_total", "granted", transport.delegations.granted});
+  samples.push_back({"delegations_total", "refused", transport.delegations.refused});
+  samples.push_back({"delegations_total", "recalled", transport.delegations.recalled});
+  samples.push_back({"delegations_total", "returned", transport.delegations.returned});
+  samples.push_back({"delegations_total", "revoked", transport.delegations.revoked});
   samples.push_back({"walks_total", "rcu", stats.rcu_walks});
   samples.push_back({"walks_total", "ref", stats.ref_walks});
   samples.push_back({"path_cache_hits_total", "", stats.path_hits});
