@@ -24,24 +24,6 @@ struct InodeInternals {
 namespace nfswalk::exits {
 namespace {
 
-// ATTR-1, ATTR-2.
-TEST(AttributesFreshFor, AttributesAreFreshFromTheirRequestUpToAndWithoutTheirEnd) {
-  icache::Inode inode;
-  inode.read_at_ns = 1000;
-  inode.lifetime_s = 10;
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 999)) << "a clock that stepped back";
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1));
-  EXPECT_TRUE(nfs::AttributesFresh(inode, 1000));
-  EXPECT_TRUE(nfs::AttributesFresh(inode, 1000 + 10 * kSecond - 1));
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000 + 10 * kSecond));
-  EXPECT_FALSE(nfs::AttributesFresh(inode, ~0ull));
-  inode.lifetime_s = 0;
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
-  inode.lifetime_s = 10;
-  inode.cache_validity = icache::kInvalidChange;
-  EXPECT_FALSE(nfs::AttributesFresh(inode, 1000));
-}
-
 // A time that an inode keeps, and what stat shows of it.
 TEST(CachedTime, IsExactFor272YearsAndKeepsItsSecondsBeyondThem) {
   constexpr int64_t kFirst = -(int64_t{1} << 31), kEnd = kFirst + (int64_t{1} << 33);
@@ -193,7 +175,7 @@ TEST_F(AttributesFresh, AreNotWhatAReplySaysThatWasSentBeforeAnOlderOneShowedACh
                        lookup = nfs::Stamp(superblock());
   const auto take_in = [&](const protocol::Attributes& reply, nfs::SendStamp sent) {
     EXPECT_EQ(nfs::UpdateAttributes(superblock(), *directory, reply, sent), kOk);
-    return nfs::AttributesFresh(*directory, SteeredClock::Now());
+    return nfs::AttributesFresh(superblock(), *directory, SteeredClock::Now());
   };
   EXPECT_TRUE(take_in(before, getattr));
   EXPECT_FALSE(take_in(after, listing));
@@ -213,7 +195,7 @@ TEST_F(AttributesFresh, AreThoseOfARequestThatWasSentBehindTheFirstContradiction
   ++after.change;
   const auto take_in = [&](const protocol::Attributes& reply, nfs::SendStamp sent) {
     EXPECT_EQ(nfs::UpdateAttributes(superblock(), *directory, reply, sent), kOk);
-    return nfs::AttributesFresh(*directory, SteeredClock::Now());
+    return nfs::AttributesFresh(superblock(), *directory, SteeredClock::Now());
   };
   const nfs::SendStamp first = nfs::Stamp(superblock()), second = nfs::Stamp(superblock()),
                        third = nfs::Stamp(superblock());
@@ -222,6 +204,48 @@ TEST_F(AttributesFresh, AreThoseOfARequestThatWasSentBehindTheFirstContradiction
   const nfs::SendStamp again = nfs::Stamp(superblock());
   EXPECT_FALSE(take_in(after, third));
   EXPECT_TRUE(take_in(after, again));
+}
+
+// ATTR-1, ATTR-2.
+TEST_F(AttributesFresh, LastFromTheirRequestUpToAndWithoutTheirEnd) {
+  Mount();
+  icache::Inode inode;
+  inode.read_at_ns = 1000;
+  inode.lifetime_s = 10;
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, 999)) << "a clock that stepped back";
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, 1));
+  EXPECT_TRUE(nfs::AttributesFresh(superblock(), inode, 1000));
+  EXPECT_TRUE(nfs::AttributesFresh(superblock(), inode, 1000 + 10 * kSecond - 1));
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, 1000 + 10 * kSecond));
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, ~0ull));
+  inode.lifetime_s = 0;
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, 1000));
+  inode.lifetime_s = 10;
+  inode.cache_validity = icache::kInvalidChange;
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, 1000));
+}
+
+// DELEG-1, DELEG-5.
+TEST_F(AttributesFresh, LastForAsLongAsTheLeaseWhereTheFileIsDelegated) {
+  Mount();
+  const uint64_t until = 20 * kSecond;
+  server_->delegations_until = until;
+  icache::Inode inode;
+  inode.read_at_ns = 1000;
+  const auto is_fresh = [&](uint64_t now_ns) {
+    EXPECT_EQ(nfs::IsDelegated(superblock(), inode, now_ns),
+              now_ns < until && inode.cache_validity != 0);
+    return nfs::AttributesFresh(superblock(), inode, now_ns);
+  };
+  EXPECT_FALSE(is_fresh(until - 1));
+  inode.cache_validity = icache::kDelegated;
+  EXPECT_TRUE(is_fresh(until - 1));
+  EXPECT_TRUE(is_fresh(1));
+  EXPECT_FALSE(is_fresh(until));
+  inode.lifetime_s = 60;
+  EXPECT_TRUE(is_fresh(until)) << "as those of other files";
+  inode.cache_validity = icache::kDelegated | icache::kInvalidChange;
+  EXPECT_FALSE(is_fresh(until - 1)) << "a change of our own";
 }
 
 // ATTR-10.
@@ -235,11 +259,11 @@ TEST_F(AttributesFresh, AreNotWhatRepliesSayThatWereSentBeforeTheInodeLeftMemory
   inode.type = before.type;
   superblock().departed_inodes.Note(before.fileid, nfs::Stamp(superblock()).generation);
   (void)nfs::InitializeAttributes(superblock(), inode, before, first);
-  EXPECT_FALSE(nfs::AttributesFresh(inode, SteeredClock::Now()));
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, SteeredClock::Now()));
   EXPECT_EQ(nfs::UpdateAttributes(superblock(), inode, before, second), kOk);
-  EXPECT_FALSE(nfs::AttributesFresh(inode, SteeredClock::Now()));
+  EXPECT_FALSE(nfs::AttributesFresh(superblock(), inode, SteeredClock::Now()));
   EXPECT_EQ(nfs::UpdateAttributes(superblock(), inode, before, nfs::Stamp(superblock())), kOk);
-  EXPECT_TRUE(nfs::AttributesFresh(inode, SteeredClock::Now()));
+  EXPECT_TRUE(nfs::AttributesFresh(superblock(), inode, SteeredClock::Now()));
 }
 
 // ACCESS-1.
