@@ -39,7 +39,7 @@ class TaskThreads {
   void Run(Task task, Turn turn = Turn::kInOrder);
   // Returns when no task waits or runs.
   void Wait();
-  // The same, until `deadline` at the latest.
+  // Returns then, or at `deadline`.
   void WaitUntil(std::chrono::steady_clock::time_point deadline);
   // Ends the threads, once they have run all tasks. It takes no others. By one thread at a time, as
   // Stop().

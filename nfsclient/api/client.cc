@@ -23,7 +23,7 @@ namespace {
 
 // How long the end of a mount waits for the server to remove what was removed while it was open.
 constexpr std::chrono::milliseconds kSillyNamesLimit{1000};
-// The same for delegations: other clients wait a lease time for those that are left.
+// Limit of the time in which it returns delegations: others wait a lease time for what is left.
 constexpr std::chrono::milliseconds kDelegationsLimit{1000};
 
 MountError RootError(std::errc error, const MountOptions& options) {

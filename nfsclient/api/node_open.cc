@@ -119,8 +119,32 @@ std::errc CloseToOpen(nfs::Superblock& superblock, RefWalk& walk, const nfs::Sen
   return nfs::RevalidateInode(superblock, inode, key);  // a later reply may have overtaken it
 }
 
-// The server's state of a delegated file, for an open to read that needs no other. Null where that
-// asks the server: also where the name may lead to another file by now.
+// Takes in what the reply to an OPEN says of the file, and the delegation that came with it.
+// `state`: of the same reply.
+std::errc TakeIn(protocol::OpenReply& opened, nfs::Superblock& superblock, RefWalk& walk,
+                 const std::shared_ptr<protocol::OpenState>& state, nfs::SendStamp stamp,
+                 uint64_t epoch) {
+  icache::Inode& inode = walk.inode();
+  nfs::ReplyContext context{.epoch = epoch};
+  if (opened.attributes) {
+    const std::errc failed =
+        nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp, &context);
+    if (failed != kOk) return failed;
+    // A store that is not needed would disturb walks of other threads.
+    if (opened.granted &&
+        nfs::CachedAccess(superblock, inode, walk.credential()) != opened.granted) {
+      nfs::CacheAccess(superblock, inode, walk.credential(), *opened.granted, stamp.sent_at_ns,
+                       context.epoch);
+    }
+  }
+  if (opened.delegation) {
+    nfs::KeepDelegation(superblock, inode, context, state, std::move(opened.delegation));
+  }
+  return kOk;
+}
+
+// Returns the server's state of a delegated file, for an open to read that needs no other. Null
+// where that asks the server: also where the name may lead to another file by now.
 std::shared_ptr<protocol::OpenState> ShareDelegated(nfs::Superblock& superblock, RefWalk& walk) {
   const uint64_t now_ns = rcu::CoarseNowNs();
   if (walk.force() || !nfs::IsDelegated(superblock, walk.inode(), now_ns)) return nullptr;
@@ -196,23 +220,11 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
     return std::unexpected(protocol::kStale);
   }
   std::optional<uint32_t> granted = opened.granted;
-  nfs::ReplyContext context{.epoch = epoch};
-  if (failed == kOk && opened.attributes) {
-    failed = nfs::UpdateAttributes(superblock, inode, *opened.attributes, stamp, &context);
-    // A store that is not needed would disturb walks of other threads.
-    if (failed == kOk && granted &&
-        nfs::CachedAccess(superblock, inode, walk.credential()) != granted) {
-      nfs::CacheAccess(superblock, inode, walk.credential(), *granted, stamp.sent_at_ns,
-                       context.epoch);
-    }
-  }
   if (!is_local) {
     state = std::move(opened.state);
     nfs::FollowNames(state.get(), superblock, inode, walk.position());
   }
-  if (failed == kOk && opened.delegation) {
-    nfs::KeepDelegation(superblock, inode, context, state, std::move(opened.delegation));
-  }
+  if (failed == kOk) failed = TakeIn(opened, superblock, walk, state, stamp, epoch);
   if (failed == kOk) {
     failed = opened.attributes || is_local ? nfs::RevalidateInode(superblock, inode, key)
                                            : CloseToOpen(superblock, walk, begun, granted);
@@ -229,7 +241,6 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
                      : nfs::PermissionRef(superblock, inode, walk.credential(), rights);
   }
   if (failed != kOk) return std::unexpected(failed);
-
   if (rights != mode) {  // do_truncate() of open(2)
     const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);
     if (!cut) return std::unexpected(cut.error());

@@ -44,8 +44,8 @@ inline uint64_t LifetimeNs(const icache::Inode& inode) {
 // The bits of Inode::cache_validity that make attributes invalid.
 inline constexpr uint8_t kInvalidAttributes = icache::kInvalidChange | icache::kInvalidDirty;
 
-// Whether a delegation of the server vouches for a file: for its attributes, unless they are marked
-// invalid, and for opens to read (ATTR-22).
+// Whether the server has delegated a file: its attributes are valid then, unless they are marked
+// invalid (DELEG-1).
 inline bool IsDelegated(const Superblock& superblock, uint8_t validity, uint64_t now_ns) {
   return (validity & icache::kDelegated) != 0 &&
          now_ns < superblock.protocol->delegations_until_ns();
@@ -189,8 +189,8 @@ bool IsNewerThan(icache::Inode& inode, SendStamp stamp);
 // Sets or clears bits of Inode::cache_validity.
 void SetValidityBits(icache::Inode& inode, uint8_t bits, bool on);
 
-// Makes a delegation vouch for the inode from now on, of which `context` is the reply to the OPEN
-// that it came with: what other replies have shown since must be asked for again (ATTR-22).
+// Makes the inode a delegated one. `context`: of the reply to the OPEN that it was granted by; what
+// other replies have shown since must be asked for again (DELEG-1).
 void BeginDelegation(Superblock& superblock, icache::Inode& inode, const ReplyContext& context);
 // Ends that: the next use of the attributes sends a GETATTR. Before the server is told.
 void EndDelegation(Superblock& superblock, icache::Inode& inode);

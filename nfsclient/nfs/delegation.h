@@ -17,7 +17,7 @@ namespace nfswalk::nfs {
 // Whether an OPEN for reading asks for a delegation. `inode` is opened.
 protocol::AskDelegation AsksDelegation(const Superblock& superblock, const icache::Inode& inode);
 
-// Has a delegation that an OPEN was granted vouch for the file from now on, unless it has ended.
+// Makes the file a delegated one by what an OPEN was granted, unless that has ended.
 // `context`: of the attributes of the same reply. `state`: is closed with the delegation, at the
 // earliest. Preconditions: a reference on the inode. Throws std::bad_alloc.
 void KeepDelegation(Superblock& superblock, icache::Inode& inode, const ReplyContext& context,

@@ -92,8 +92,8 @@ class OpenState {
 };
 // A promise of the server (RFC 8881 10.4): other clients neither open the file to write nor change
 // it, until this is returned, or until Protocol::delegations_until_ns(). It outlives the open file
-// that it came with, and vouches for the attributes of the same reply. The destructor returns it,
-// which may block.
+// that it came with. The attributes of the same reply are the first that it holds for. The
+// destructor returns it, which may block.
 class Delegation {
  public:
   virtual ~Delegation() = default;

@@ -54,7 +54,7 @@ class DelegatedInodes {
     const auto [place, is_new] = part.records.try_emplace(record->inode.get());
     if (!is_new) return false;
     place->second = std::move(record);
-    size_.fetch_add(1, std::memory_order_relaxed);
+    size_.fetch_add(1);
     begin();
     return true;
   }
@@ -82,7 +82,7 @@ class DelegatedInodes {
   // before the delegation ends.
   std::shared_ptr<protocol::OpenState> Share(const icache::Inode& inode);
 
-  size_t size() const { return size_.load(std::memory_order_relaxed); }
+  size_t size() const { return size_.load(); }
   std::vector<icache::InodeRef> All();
   // Has a record wait to be destroyed. Preconditions: it is not in the table.
   void Drop(std::unique_ptr<Record> record);
@@ -107,7 +107,7 @@ class DelegatedInodes {
     record->has_ended = true;
     part.records.erase(found);
     end();
-    size_.fetch_sub(1, std::memory_order_relaxed);
+    size_.fetch_sub(1);
     return record;
   }
 

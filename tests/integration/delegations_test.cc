@@ -59,7 +59,7 @@ class DelegationsOfServer : public fixtures::MountedExport {
 };
 
 // DELEG-1, DELEG-2.
-TEST_F(DelegationsOfServer, WhatIsDelegatedIsReadWithoutTheServer) {
+TEST_F(DelegationsOfServer, DelegatedFilesAreReadWithoutTheServer) {
   const std::string name = MakeDelegated();
   const auto file = Open(*reader_, name, kMayRead);
   const auto node = std::move(*reader_->Resolve(Path(name), root_));

@@ -1,7 +1,7 @@
 // callbacks: answers the calls of a server: CB_NULL and CB_COMPOUND (RFC 8881 20, RFC 7862 16).
 //
-// What is of delegations goes to those, what is of slots to the listener. Of layouts and copies
-// nothing is held, and callbacks about them are refused as about what is not known.
+// Recalls go to the delegations, and calls for slots to the listener. The client holds no layouts
+// and copies: callbacks about them are refused as about unknown ones.
 //
 // The server is not trusted: results are no longer than BackChannel::kMessageBytesMax, and a call
 // of another session changes nothing.

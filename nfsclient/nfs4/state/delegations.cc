@@ -34,9 +34,9 @@ class Delegations::Held final : public Delegation {
     return !has_ended;
   }
   void NoteUsed() override {
-    idle_periods.store(0, std::memory_order_relaxed);
-    if (was_used.exchange(true, std::memory_order_relaxed)) return;
-    delegations_->unused_.fetch_sub(1, std::memory_order_relaxed);
+    idle_periods.store(0);
+    if (was_used.exchange(true)) return;
+    delegations_->unused_.fetch_sub(1);
   }
 
   const StateId state;
@@ -130,7 +130,7 @@ void Delegations::EndIdle() {
   const std::lock_guard lock(mutex_);
   for (auto next = unended_.begin(); next != unended_.end();) {
     Held& held = **next++;
-    if (held.idle_periods.fetch_add(1, std::memory_order_relaxed) >= 1) End(held);
+    if (held.idle_periods.fetch_add(1) >= 1) End(held);
   }
 }
 

@@ -12,9 +12,9 @@
 //   another: its OPEN's reply may be on its    it is kept in mind, so that Take() finds it ended;
 //     way                                        NFS4ERR_BAD_STATEID, and the server may ask again
 //
-// All end where the server may have revoked some, or may call in vain: with the session, the client
-// id, the connection that the server calls over, and by SEQUENCE's status flags. What was asked for
-// before that and is granted afterwards has ended, too.
+// All end where the server may have revoked some, or its call may have been lost: with the session,
+// the client id, the connection that the server calls over, and by SEQUENCE's status flags. What
+// was asked for before that and is granted afterwards has ended, too.
 //
 // Thread safety: all functions. What ends some calls `on_end` of each with a lock held, and may be
 // called while locks of rpc/ are held.

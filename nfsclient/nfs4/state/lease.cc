@@ -101,8 +101,7 @@ void Lease::NoteRenewed(Clock::time_point asked) {
       std::max(valid_until_.load(), (asked + lease_time_).time_since_epoch());
   valid_until_.store(until);
   const auto trusted = std::chrono::nanoseconds(until - lease_time_ / 10);
-  trusted_until_ns_.store(static_cast<uint64_t>(std::max<int64_t>(trusted.count(), 0)),
-                          std::memory_order_relaxed);
+  trusted_until_ns_.store(static_cast<uint64_t>(std::max<int64_t>(trusted.count(), 0)));
 }
 
 LiveClient Lease::Current() const {

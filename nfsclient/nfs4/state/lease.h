@@ -90,11 +90,11 @@ class Lease {
     return IsOverdue() ? Confirm(Current().generation, budget) : std::errc{};
   }
 
-  // As ClientIds::can_be_called(), while the lease is not in doubt.
+  // As ClientIds::can_be_called().
   bool can_be_called() { return ids_->can_be_called(); }
   // Until when, by CLOCK_MONOTONIC, the server keeps what it has granted, with a tenth of the lease
   // time to spare for clocks that differ. Any context.
-  uint64_t trusted_until_ns() const { return trusted_until_ns_.load(std::memory_order_relaxed); }
+  uint64_t trusted_until_ns() const { return trusted_until_ns_.load(); }
 
   // Count open files: the lease is renewed while there is one.
   void FileOpened();

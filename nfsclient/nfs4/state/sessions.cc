@@ -48,7 +48,7 @@ constexpr uint32_t kStateIsLost = 0x8 | 0x100;
 constexpr uint32_t kStateIsRevoked = 0x10 | 0x20;
 // SEQ4_STATUS_CB_PATH_DOWN, SEQ4_STATUS_CB_PATH_DOWN_SESSION, SEQ4_STATUS_BACKCHANNEL_FAULT.
 constexpr uint32_t kCannotCall = 0x1 | 0x200 | 0x400;
-// With SEQ4_STATUS_RECALLABLE_STATE_REVOKED: calls about delegations may have been in vain.
+// With SEQ4_STATUS_RECALLABLE_STATE_REVOKED: calls about delegations may have been lost.
 constexpr uint32_t kEndsDelegations = kCannotCall | 0x40;
 constexpr int kCompleteAlready = 10054;  // NFS4ERR_COMPLETE_ALREADY
 

@@ -280,7 +280,7 @@ TEST_F(DelegationsTest, TheEndOfTheMountReturnsThem) {
   EXPECT_EQ(nfs4_.opens(), 0u);
 }
 
-TEST_F(DelegationsTest, WhatWeWriteIsSeenUnderOne) {
+TEST_F(DelegationsTest, OurOwnWritesAreSeenUnderOne) {
   MountCallable();
   GetDelegation();
   const auto file = Open(kMayWrite);

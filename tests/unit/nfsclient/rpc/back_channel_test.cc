@@ -57,6 +57,8 @@ Xdr AcceptedReply(uint32_t accept_stat) { return Xdr().U32(kXid, 1, 0, 0, 0, acc
 
 class BackChannelTest : public testing::Test {
  protected:
+  std::atomic<int> lost_{0};  // connections that were bound
+
   // Binding number n, from 1 on, is answered by `answer(n)`: Bound as a word, or another answer.
   void Open(std::function<FakeAnswer(int)> answer, milliseconds timeout = seconds{60}) {
     server_.emplace([this, answer](const FakeCall& call) {
@@ -67,7 +69,7 @@ class BackChannelTest : public testing::Test {
     });
     const Endpoint endpoint{"127.0.0.1", server_->port(), 100, 4};
     auto opened = BackChannel::Open(endpoint, {timeout, seconds{60}}, nullptr, "",
-                                    {kProgram, kVersion, Serve});
+                                    {kProgram, kVersion, Serve, [this] { ++lost_; }});
     ASSERT_TRUE(opened.has_value());
     channel_ = std::move(*opened);
   }
@@ -331,7 +333,7 @@ TEST_F(BackChannelTest, AServerThatTakesNoRepliesLosesTheConnection) {
   const int listening = fixtures::Listen(port);
   const Endpoint endpoint{"127.0.0.1", port, 100, 4};
   auto opened = BackChannel::Open(endpoint, {milliseconds{200}, seconds{60}}, nullptr, "",
-                                  {kProgram, kVersion, Serve});
+                                  {kProgram, kVersion, Serve, [this] { ++lost_; }});
   ASSERT_TRUE(opened.has_value());
   channel_ = std::move(*opened);
   Bind();

@@ -90,10 +90,13 @@ class CallbacksTest : public testing::Test {
     return std::string(reinterpret_cast<const char*>(out.bytes().data()), out.size());
   }
 
+  // The arguments of CB_RECALL: of a delegation that is not held.
+  static Xdr Recalled() { return Xdr().U32(1).Raw("delegation..").U32(0).Bytes("handle"); }
+
   const std::shared_ptr<const rpc::Session> session_ = SessionOf('s');
   std::vector<uint32_t> slots_recalled_;
   std::unique_ptr<rpc::Caller> caller_ =
-      *rpc::Caller::Open({.host = "127.0.0.1", .port = 1, .program = 1, .version = 1}, {});
+      *rpc::Caller::Open(rpc::Endpoint{"127.0.0.1", 1, 1, 1}, {});
   const std::shared_ptr<Delegations> delegations_ =
       std::make_shared<Delegations>(*caller_, [] { return uint64_t{1}; });
   Callbacks callbacks_{kMinorVersion, *delegations_, {.on_slots_recalled = [this] {
@@ -123,8 +126,9 @@ TEST_F(CallbacksTest, EachOperationHasItsAnswer) {
       {0, {}, kCbIllegal, NFS4ERR_OP_ILLEGAL},
       {1, {}, kCbIllegal, NFS4ERR_OP_ILLEGAL},
       {2, {}, kCbIllegal, NFS4ERR_OP_ILLEGAL},
-      {3, {}, 3, NFS4ERR_BADHANDLE},        // CB_GETATTR
-      {4, {}, 4, NFS4ERR_BAD_STATEID},      // CB_RECALL
+      {3, {}, 3, NFS4ERR_BADHANDLE},            // CB_GETATTR
+      {4, Recalled(), 4, NFS4ERR_BAD_STATEID},  // CB_RECALL
+      {4, {}, 4, kBadXdr},
       {5, {}, 5, kNoMatchingLayout},        // CB_LAYOUTRECALL
       {6, {}, 6, NFS4ERR_NOTSUPP},          // CB_NOTIFY
       {7, {}, 7, NFS4ERR_NOTSUPP},          // CB_PUSH_DELEG
@@ -160,7 +164,11 @@ TEST_F(CallbacksTest, EachOperationHasItsAnswer) {
 
 TEST_F(CallbacksTest, OperationsEndWithTheFirstThatFails) {
   Xdr operations;
-  operations.U32(kCbRecallSlot, 7).U32(kCbRecallAny, 0, 0).U32(4).U32(kCbRecallSlot, 8);
+  operations.U32(kCbRecallSlot, 7)
+      .U32(kCbRecallAny, 0, 0)
+      .U32(4)
+      .Raw(Recalled())
+      .U32(kCbRecallSlot, 8);
   Xdr results = Sequenced({});
   results.U32(kCbRecallSlot, NFS4_OK, kCbRecallAny, NFS4_OK, 4, NFS4ERR_BAD_STATEID);
   EXPECT_EQ(Call(InSession({}, 4, operations)), Results(NFS4ERR_BAD_STATEID, 4, results));

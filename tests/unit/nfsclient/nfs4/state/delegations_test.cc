@@ -37,7 +37,7 @@ class HeldDelegationsTest : public testing::Test {
 
   const Credential kUser_{1000, 100};
   std::unique_ptr<rpc::Caller> caller_ =
-      *rpc::Caller::Open({.host = "127.0.0.1", .port = 1, .program = 1, .version = 1}, {});
+      *rpc::Caller::Open(rpc::Endpoint{"127.0.0.1", 1, 1, 1}, {});
   const std::shared_ptr<Delegations> delegations_ =
       std::make_shared<Delegations>(*caller_, [] { return uint64_t{1}; });
   std::vector<uint32_t> ended_;
@@ -107,7 +107,7 @@ TEST_F(HeldDelegationsTest, TheOldestEndWhereTheServerWantsSome) {
 }
 
 // DELEG-6.
-TEST_F(HeldDelegationsTest, WhatIsOfNoUseForTwoPeriodsEnds) {
+TEST_F(HeldDelegationsTest, OneThatIsOfNoUseForTwoPeriodsEnds) {
   const auto idle = Take(1), used = Take(2);
   EXPECT_TRUE(Watch(*idle, 1));
   EXPECT_TRUE(Watch(*used, 2));
