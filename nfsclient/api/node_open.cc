@@ -151,7 +151,9 @@ std::shared_ptr<protocol::OpenState> ShareDelegated(nfs::Superblock& superblock,
   const bool is_named =
       !walk.parent() || nfs::NameLeftNs(superblock, *walk.position(), &walk.inode(),
                                         *walk.parent().inode(), now_ns) != 0;
-  return is_named ? superblock.delegated_inodes.Share(walk.inode()) : nullptr;
+  auto state = is_named ? superblock.delegated_inodes.Share(walk.inode()) : nullptr;
+  if (state != nullptr) superblock.Count(nfs::kDelegatedOpens);
+  return state;
 }
 
 // The references that an open without an RPC takes inside the RCU section. Dropped outside of it.
@@ -290,6 +292,7 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
       taken = {};
       return OpenSince(begun, path, mode, credential, flags);
     }
+    superblock_.Count(nfs::kDelegatedOpens);
   }
   try {
     return File::Make(std::move(*taken.context), superblock_, mode);

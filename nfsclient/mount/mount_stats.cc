@@ -66,9 +66,10 @@ std::vector<Sample> SamplesOf(const Stats& stats, const TransportStats& transpor
     samples.push_back({"rpc_nanoseconds_total", name, procedure.total_ns});
     samples.push_back({"rpc_nanoseconds_max", name, procedure.max_ns});
   }
-  samples.push_back({"delegations", "", transport.delegations.held});
+  samples.push_back({"delegations_held", "", transport.delegations.held});
   samples.push_back({"delegations_total", "granted", transport.delegations.granted});
   samples.push_back({"delegations_total", "refused", transport.delegations.refused});
+  samples.push_back({"delegations_total", "used", stats.delegated_opens});
   samples.push_back({"delegations_total", "recalled", transport.delegations.recalled});
   samples.push_back({"delegations_total", "returned", transport.delegations.returned});
   samples.push_back({"delegations_total", "revoked", transport.delegations.revoked});

@@ -62,6 +62,7 @@ struct Stats {
   uint64_t search_hits = 0;
   uint64_t locked_hits = 0;
   uint64_t path_hits = 0;  // of rcu_walks: began at a prefix from the thread's path cache
+  uint64_t delegated_opens = 0;  // without the server, of files that it has delegated
   uint64_t rpcs = 0;
   uint64_t dentries = 0;
   uint64_t inodes = 0;

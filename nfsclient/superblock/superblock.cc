@@ -143,6 +143,7 @@ Stats Superblock::GetStats() const {
     }
   }
   stats.path_hits = counters.Sum(kPathHits);
+  stats.delegated_opens = counters.Sum(kDelegatedOpens);
   stats.rpcs = protocol->rpcs_sent();
   stats.dentries = dentries.size();
   stats.inodes = inodes->size();

@@ -50,6 +50,7 @@ enum Counter : size_t {
   kSearchHits,
   kLockedHits,
   kPathHits,  // walks that began at a prefix from the path cache
+  kDelegatedOpens,
   kFirstNeedRef,
   kCounters = kFirstNeedRef + kPathCallCount * kNeedRefCount,
 };

@@ -92,6 +92,7 @@ TEST_F(DelegationsTest, OpensAndAttributesOfADelegatedFileCostNothing) {
   EXPECT_EQ(calls(OP_OPEN), opens);
   EXPECT_EQ(calls(OP_CLOSE), closes);
   EXPECT_EQ(calls(OP_GETATTR), asked);
+  EXPECT_EQ(client_->stats().delegated_opens, 10u);
   EXPECT_EQ(ReadNow(), "old");
   EXPECT_EQ(nfs4_.opens(), 1u) << "that of the delegation";
 }
