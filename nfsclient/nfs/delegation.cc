@@ -1,5 +1,6 @@
 #include "nfsclient/nfs/delegation.h"
 
+#include <new>
 #include <utility>
 
 #include "rcu/sync_point.h"
@@ -59,7 +60,7 @@ void ReturnDelegation(Superblock& superblock, Inode& inode) {
   (void)superblock.delegated_inodes.Take(inode, [&] { EndDelegation(superblock, inode); });
 }
 
-void ReturnAllDelegations(Superblock& superblock, std::chrono::milliseconds limit) {
+void ReturnAllDelegations(Superblock& superblock, std::chrono::milliseconds limit) try {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   for (const icache::InodeRef& inode : superblock.delegated_inodes.All()) {
     auto record =
@@ -68,6 +69,7 @@ void ReturnAllDelegations(Superblock& superblock, std::chrono::milliseconds limi
   }
   for (size_t i = 0; i < Superblock::kReturnsMax; ++i) ReturnSoon(superblock);
   superblock.delegation_returns.WaitUntil(deadline);
+} catch (const std::bad_alloc&) {  // the server takes them back with the lease
 }
 
 }  // namespace nfswalk::nfs

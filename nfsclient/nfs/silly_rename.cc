@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/nfs/revalidate.h"
 #include "nfsclient/nfs/splice.h"
 #include "nfsclient/nfs/stale_name.h"
@@ -58,6 +59,7 @@ std::errc RemoveHidden(Superblock& superblock, Inode& parent, const SillyName& s
 bool RemoveSillyName(Superblock& superblock, DentryRef& directory,
                      OpenInodes::SillyNames::iterator silly, bool stays_if_open) {
   const auto inode = icache::Hold(*silly->inode);
+  ReturnDelegation(superblock, *inode);  // its node may have been opened since
   const std::errc error = RemoveHidden(superblock, *directory.inode(), *silly);
   if (!IsKnown(error)) return false;
   if (stays_if_open && error == std::errc::device_or_resource_busy) return false;

@@ -22,12 +22,6 @@ namespace {
 // Limit of opaque data in the protocol (RFC 7530 2.1, NFS4_OPAQUE_LIMIT).
 constexpr size_t kOpaqueBytesMax = 1024;
 
-// Reads a handle; empty: not valid.
-FileHandle ReadHandle(rpc::XdrReader& body) {
-  const std::string_view bytes = body.Bytes(kNfs4HandleBytesMax);
-  return FileHandle({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-}
-
 // Reads eight bytes that are opaque: a verifier.
 uint64_t ReadVerifier(rpc::XdrReader& body) {
   uint64_t verifier = 0;
@@ -145,6 +139,12 @@ bool TakeState(CompoundReader& reader, int operation, StateId& state) {
 }
 
 }  // namespace
+
+// Reads a handle; empty: not valid.
+FileHandle ReadHandle(rpc::XdrReader& body) {
+  const std::string_view bytes = body.Bytes(kNfs4HandleBytesMax);
+  return FileHandle({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+}
 
 StateId ReadState(rpc::XdrReader& body) {
   StateId state;

@@ -53,8 +53,9 @@ bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded);
 // The fattr4 of GetSpace().
 bool DecodeSpace(rpc::XdrReader& results, FileSystemSpace& decoded);
 
-// stateid4.
+// stateid4; nfs_fh4.
 StateId ReadState(rpc::XdrReader& body);
+FileHandle ReadHandle(rpc::XdrReader& body);
 
 // Each decodes the next result of `reader`, which must be of its operation, to its end. Returns
 // false, sets reader.error() and stores nothing if that failed or does not parse.

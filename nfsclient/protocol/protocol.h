@@ -89,6 +89,8 @@ class OpenState {
   // The names by which it is opened again where the server has lost it; until then, that which it
   // was opened by. Asked on other threads, until the destructor has returned.
   virtual void FollowNames(std::unique_ptr<FileNames>) {}
+  // Whether a file may be opened by it once more: not with locks of another owner that are lost.
+  virtual bool can_be_shared() const { return true; }
 };
 // A promise of the server (RFC 8881 10.4): other clients neither open the file to write nor change
 // it, until this is returned, or until Protocol::delegations_until_ns(). It outlives the open file

@@ -13,7 +13,7 @@ std::shared_ptr<protocol::OpenState> DelegatedInodes::Share(const icache::Inode&
   Part& part = PartOf(inode);
   const std::lock_guard lock(part.mutex);
   const auto found = part.records.find(&inode);
-  if (found == part.records.end()) return nullptr;
+  if (found == part.records.end() || !found->second->open->can_be_shared()) return nullptr;
   found->second->delegation->NoteUsed();
   return found->second->open;
 }

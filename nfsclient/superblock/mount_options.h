@@ -60,8 +60,8 @@ struct MountOptions {
   // Listings fetch attributes, which fill the caches; directories with many lookup misses are
   // listed ahead (list_ahead.h).
   bool rdirplus = true;
-  // From version 4.1 on: the server is asked to delegate files that are read.
-  bool delegations = true;
+  // `delegs` was given: from version 4.1 on the server is asked to delegate files that are read.
+  bool delegations = false;
   // `xattr` was given: a mount (`nfswalk mount`) has extended attributes, where the server has.
   bool xattr = false;
   // Version 4: one COMPOUND for all missing names of a path (path_lookup.h).

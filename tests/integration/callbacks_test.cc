@@ -37,7 +37,8 @@ class CallbacksFromServer : public SessionWithServer, public testing::WithParamI
     ASSERT_TRUE(opened.has_value());
     caller_ = std::move(*opened);
     caller_->SetMinorVersion(GetParam());
-    delegations_ = std::make_shared<Delegations>(*caller_, [this] { return client_.generation; });
+    delegations_ = std::make_shared<Delegations>(
+        *caller_, [this] { return client_.generation; }, [] {});
     lease_ = std::make_unique<Lease>(
         *caller_, *delegations_,
         [](const LiveClient&, rpc::Caller::Budget&) { return Lease::Recovery{}; });

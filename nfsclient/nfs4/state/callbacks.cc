@@ -175,8 +175,8 @@ uint32_t Callbacks::Execute(uint32_t operation, Run& run) {
     case kRecall: {
       const StateId state = ReadState(in);
       (void)in.Bool();  // truncate: the file will be cut to nothing
-      (void)in.Bytes(kNfs4HandleBytesMax);
-      return in.good() ? delegations_.Recall(state) : kBadXdr;
+      const FileHandle file = ReadHandle(in);
+      return in.good() ? delegations_.Recall(state, file) : kBadXdr;
     }
     case kOffload:
       return NFS4ERR_BAD_STATEID;

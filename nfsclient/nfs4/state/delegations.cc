@@ -7,6 +7,7 @@
 // clang-format on
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "nfsclient/nfs4/state/client_ids.h"
@@ -59,6 +60,7 @@ std::unique_ptr<Delegation> Delegations::Take(const DelegationGrant& grant, uint
                                               uint64_t generation, const FileHandle& file,
                                               const Credential& credential) {
   auto held = std::make_unique<Held>(shared_from_this(), grant, generation, file, credential);
+  std::list<Held*> place{held.get()};
   ++granted_;
   const std::lock_guard lock(mutex_);
   // Its state id would return the one that is held.
@@ -73,7 +75,10 @@ std::unique_ptr<Delegation> Delegations::Take(const DelegationGrant& grant, uint
     ++recalled_;
   }
   if (epoch != epoch_.load()) held->has_ended = true;
-  if (!held->has_ended) held->place = unended_.insert(unended_.end(), held.get());
+  if (!held->has_ended) {
+    held->place = place.begin();
+    unended_.splice(unended_.end(), place);
+  }
   return held;
 }
 
@@ -95,13 +100,16 @@ bool Delegations::Wants(AskDelegation ask) const {
   return false;
 }
 
-uint32_t Delegations::Recall(const StateId& state) {
+uint32_t Delegations::Recall(const StateId& state, const FileHandle& file) {
   const std::lock_guard lock(mutex_);
   const auto found = held_.find(state.other);
   if (found == held_.end()) {
     if (std::ranges::find(early_, state.other) == early_.end()) {
       if (early_.size() >= kEarlyMax) early_.pop_front();
       early_.push_back(state.other);
+    } else if (left_.size() < kEarlyMax) {
+      left_.push_back({{.sequence = 0, .other = state.other}, file, Credential::OfProcess(), 0});
+      note_left_();
     }
     return NFS4ERR_BAD_STATEID;
   }
@@ -134,26 +142,61 @@ void Delegations::EndIdle() {
   }
 }
 
+// The server knows it until it has answered: until then it stays in held_, so that a recall is one
+// of what is being returned, and what the server grants again is not taken for another.
 void Delegations::Return(Held& held) {
+  if (!held.is_listed) return;
   {
     const std::lock_guard lock(mutex_);
-    if (!held.is_listed) return;
     if (!held.has_ended) unended_.erase(held.place);
-    held_.erase(held.state.other);
-    --count_;
-    if (!held.was_used.load()) --unused_;
+    held.has_ended = true;
+    held.on_end = nullptr;
   }
+  try {
+    Left left{held.state, held.file, held.credential, held.generation};
+    rpc::Caller::Budget budget =
+        caller_.NewBudget().Until(rpc::Retry::Clock::now() + ClientIds::kDefaultLease);
+    if (!TryReturn(left, budget)) Leave(std::move(left));
+  } catch (const std::bad_alloc&) {  // the server revokes it
+  }
+  const std::lock_guard lock(mutex_);
+  held_.erase(held.state.other);
+  --count_;
+  if (!held.was_used.load()) --unused_;
+}
+
+// Returns false if there was no answer, and the server may still hold it.
+bool Delegations::TryReturn(const Left& left, rpc::Caller::Budget& budget) {
   // With an earlier client id the server has dropped it.
-  if (stopped_.load() || held.generation != current_()) return;
-  rpc::Caller::Budget budget =
-      caller_.NewBudget().Until(rpc::Retry::Clock::now() + ClientIds::kDefaultLease);
+  const bool is_dropped = left.generation != 0 && left.generation != current_();
+  if (stopped_.load() || is_dropped) return true;
   const ClientIds::Status reply =
-      ReturnDelegation(caller_, held.state, held.file, held.credential, budget);
-  if (reply.error != kOk) return;
-  ++returned_;
-  if (!IsRevoked(reply.status)) return;
+      ReturnDelegation(caller_, left.state, left.file, left.credential, budget);
+  if (reply.error != kOk) return !IsUnanswered(reply.error);
+  if (reply.status == NFS4_OK) ++returned_;
+  if (!IsRevoked(reply.status)) return true;
   ++revoked_;
-  (void)FreeStateId(caller_, held.state, held.credential, budget);
+  return FreeStateId(caller_, left.state, left.credential, budget);
+}
+
+void Delegations::Leave(Left left) {
+  {
+    const std::lock_guard lock(mutex_);
+    left_.push_back(std::move(left));
+  }
+  note_left_();
+}
+
+bool Delegations::ReturnLeft(rpc::Caller::Budget& budget) {
+  std::vector<Left> left;
+  {
+    const std::lock_guard lock(mutex_);
+    left.swap(left_);
+  }
+  std::erase_if(left, [&](const Left& one) { return TryReturn(one, budget); });
+  const std::lock_guard lock(mutex_);
+  left_.insert(left_.end(), left.begin(), left.end());
+  return !left_.empty();
 }
 
 DelegationStats Delegations::stats() const {

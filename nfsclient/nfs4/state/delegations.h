@@ -11,6 +11,9 @@
 //   one that has ended, and is being returned  NFS4_OK
 //   another: its OPEN's reply may be on its    it is kept in mind, so that Take() finds it ended;
 //     way                                        NFS4ERR_BAD_STATEID, and the server may ask again
+//   the same once more: the OPEN was given up  it is returned by its state id; NFS4ERR_BAD_STATEID
+//
+// One whose return got no answer is returned by the thread of the lease.
 //
 // All end where the server may have revoked some, or its call may have been lost: with the session,
 // the client id, the connection that the server calls over, and by SEQUENCE's status flags. What
@@ -32,6 +35,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/state_id.h"
@@ -51,9 +55,10 @@ class Delegations : public std::enable_shared_from_this<Delegations> {
   // The generation of the current client id (lease.h).
   using CurrentGeneration = std::function<uint64_t()>;
 
-  // `caller` must outlive it, unless Stop() was called.
-  Delegations(rpc::Caller& caller, CurrentGeneration current)
-      : caller_(caller), current_(std::move(current)) {}
+  // `note_left` has ReturnLeft() called until it returns false; it may be called while locks of
+  // rpc/ are held. `caller` must outlive it, unless Stop() was called.
+  Delegations(rpc::Caller& caller, CurrentGeneration current, std::function<void()> note_left)
+      : caller_(caller), current_(std::move(current)), note_left_(std::move(note_left)) {}
 
   // Limits of those that are held, and of those that have not been of use yet: to scan a tree once
   // is not to cost more than without them.
@@ -73,12 +78,14 @@ class Delegations : public std::enable_shared_from_this<Delegations> {
   void NoteRefused() { ++refused_; }
 
   // CB_RECALL. Returns the nfsstat4.
-  uint32_t Recall(const StateId& state);
+  uint32_t Recall(const StateId& state, const FileHandle& file);
   // CB_RECALL_ANY (RFC 8881 20.6): the oldest end, until no more than that are left.
   void RecallAny(size_t kept_max);
   void EndAll();
   // Ends those that have not been of use since the last call but one.
   void EndIdle();
+  // Returns those that are left to be. True if some still are.
+  bool ReturnLeft(rpc::Caller::Budget& budget);
   // From now on nothing is returned. Does not block.
   void Stop() { stopped_.store(true); }
 
@@ -90,9 +97,18 @@ class Delegations : public std::enable_shared_from_this<Delegations> {
   // Preconditions: mutex_.
   void End(Held& held);
   void Return(Held& held);
+  struct Left {
+    StateId state;
+    FileHandle file;
+    Credential credential;
+    uint64_t generation = 0;  // 0: of one that is not known
+  };
+  bool TryReturn(const Left& left, rpc::Caller::Budget& budget);
+  void Leave(Left left);
 
   rpc::Caller& caller_;
   const CurrentGeneration current_;
+  const std::function<void()> note_left_;
   std::atomic<bool> stopped_{false};
   std::atomic<uint64_t> epoch_{0};
   std::atomic<size_t> count_{0};   // of held_
@@ -104,6 +120,7 @@ class Delegations : public std::enable_shared_from_this<Delegations> {
   std::map<Other, Held*> held_;
   std::list<Held*> unended_;  // the oldest is first
   std::deque<Other> early_;
+  std::vector<Left> left_;
 };
 
 }  // namespace nfswalk::protocol

@@ -54,6 +54,9 @@ class OpenFiles::State final : public OpenState {
       : files_(std::move(files)), file_(std::move(file)) {}
   ~State() override { files_->Close(file_); }
 
+  bool can_be_shared() const override {
+    return !file_->CurrentState().lost && file_->lost_lock_owners.load() == 0;
+  }
   void FollowNames(std::unique_ptr<FileNames> names) override {
     file_->SetNames(std::move(names));
   }
@@ -73,8 +76,8 @@ OpenFiles::OpenFiles(rpc::Caller& caller, const OwnerNames& names)
     : caller_(caller),
       opens_by_handle_(caller.has_sessions()),
       owners_(caller, names, [this] { return lease_.Current().generation; }),
-      delegations_(
-          std::make_shared<Delegations>(caller, [this] { return lease_.Current().generation; })),
+      delegations_(std::make_shared<Delegations>(
+          caller, [this] { return lease_.Current().generation; }, [this] { lease_.NoteLeft(); })),
       lock_owners_(caller),
       lease_(caller, *delegations_, [this](const LiveClient& client, Budget& budget) {
         return RecoverAll(client, budget);
@@ -100,7 +103,8 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
     if (!client) return Failure<Opened>(client.error());
     const uint64_t epoch = delegations_->epoch();
     const bool asks_delegation = delegations_->Wants(request.ask) && lease_.can_be_called();
-    if (asks_delegation) arguments.delegation = OpenArguments::Delegation::kRead;
+    using Asked = OpenArguments::Delegation;
+    arguments.delegation = asks_delegation ? Asked::kRead : Asked::kNotSaid;
     Acquired acquired =
         owners_.Open(*client, request.at, arguments, credential, OnDelay::kRepeat, budget);
     if (owners_.unsettled() != 0) lease_.NoteLeft();
@@ -298,6 +302,7 @@ Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) 
   }
   recovery.has_left |= SettleLocks(brief);
   recovery.has_left |= CloseLeft(brief);
+  recovery.has_left |= delegations_->ReturnLeft(brief);
   recovery.has_left |= owners_.unsettled() != 0;
   return recovery;
 }

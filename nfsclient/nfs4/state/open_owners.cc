@@ -134,7 +134,11 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
                              reply.executed = reader.Next(OP_PUTFH) && reader.Next(OP_SAVEFH);
                              reply.granted = TakeOpen(reader, reply.grant);
                              // Its latest, always (RFC 8881 8.2.2).
-                             if (caller_.has_sessions()) reply.grant.state.sequence = 0;
+                             if (caller_.has_sessions()) {
+                               reply.grant.state.sequence = 0;
+                               if (reply.grant.delegation)
+                                 reply.grant.delegation->state.sequence = 0;
+                             }
                              reply.SetStatus(reader, reply.granted);
                              // The file is open: later failures leave parts of the reply out.
                              FileHandle handle = at;

@@ -48,8 +48,9 @@ constexpr uint32_t kStateIsLost = 0x8 | 0x100;
 constexpr uint32_t kStateIsRevoked = 0x10 | 0x20;
 // SEQ4_STATUS_CB_PATH_DOWN, SEQ4_STATUS_CB_PATH_DOWN_SESSION, SEQ4_STATUS_BACKCHANNEL_FAULT.
 constexpr uint32_t kCannotCall = 0x1 | 0x200 | 0x400;
-// With SEQ4_STATUS_RECALLABLE_STATE_REVOKED: calls about delegations may have been lost.
-constexpr uint32_t kEndsDelegations = kCannotCall | 0x40;
+// With SEQ4_STATUS_RECALLABLE_STATE_REVOKED: calls about delegations may have been lost, or some of
+// them are revoked.
+constexpr uint32_t kEndsDelegations = kCannotCall | kStateIsRevoked | 0x40;
 constexpr int kCompleteAlready = 10054;  // NFS4ERR_COMPLETE_ALREADY
 
 bool IsUsable(const ChannelAttributes& fore) {
@@ -150,7 +151,6 @@ ClientIds::LeaseReply Sessions::Begin(Budget& budget) {
 void Sessions::BindBackChannel() try {
   if (back_channel_ == nullptr) return;
   const SessionId id = session_->id;
-  delegations_.EndAll();  // a call of the session before may have been lost with it
   callbacks_.Begin(session_);
   Compound compound;
   const rpc::Request request = compound.BindConnection(id).Encode();
@@ -166,7 +166,11 @@ void Sessions::BindBackChannel() try {
                          if (TakeBound(reader, id)) return Bound::kYes;
                          return IsRefusal(reader.status()) ? Bound::kNo : Bound::kLater;
                        }});
+  // Calls of the session before may have been lost with it; from now on the server cannot call.
+  delegations_.EndAll();
 } catch (const std::bad_alloc&) {
+  back_channel_->NoteLost();
+  delegations_.EndAll();
 }
 
 // It may be one that this client has given up, not the server.

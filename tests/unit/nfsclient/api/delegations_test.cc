@@ -31,6 +31,7 @@ class DelegationsTest : public FakeFile {
   explicit DelegationsTest(uint32_t minor_version = 1) : FakeFile(4, minor_version) {
     nfs4_.set_lease_seconds(3600);  // no renewal comes of itself
     nfs4_.GrantDelegations(Grants::kAsked);
+    options_.delegations = true;
     options_.acregmin_s = 0;  // attributes of files live by delegations alone
   }
   ~DelegationsTest() override { rcu::SyncPointScript::ClearAll(); }
@@ -67,6 +68,17 @@ class DelegationsTest : public FakeFile {
     EXPECT_EQ(CallBack(nfs4_.LastRecall()), NFS4_OK);
     server_.AwaitCalls(OP_DELEGRETURN, returns + 1);
     Change();
+  }
+  // Ends `call`, by another thread, once the server holds what it has sent.
+  void Interrupted(const std::function<void()>& call) {
+    Cancellation cancellation;
+    std::thread caller([&] {
+      const CancelScope scope(cancellation);
+      call();
+    });
+    EXPECT_TRUE(server_.AwaitHeld({}));
+    cancellation.Cancel();
+    caller.join();
   }
   // Of another client.
   void Change() { server_.Truncate("f", 5); }
@@ -200,6 +212,8 @@ TEST_F(DelegationsTest, AllEndWhereTheServerMayHaveCalledInVain) {
       {"CB_PATH_DOWN_SESSION", [&] { SetFlags(0x200); }},
       {"BACKCHANNEL_FAULT", [&] { SetFlags(0x400); }},
       {"RECALLABLE_STATE_REVOKED", [&] { SetFlags(0x40); }},
+      {"EXPIRED_SOME_STATE_REVOKED", [&] { SetFlags(0x10); }},
+      {"ADMIN_STATE_REVOKED", [&] { SetFlags(0x20); }},
       {"the session ends", [&] { nfs4_.EndSessions(); }},
       {"the lease ends", [&] { nfs4_.ExpireLeases(); }},
       {"the server restarts", [&] { nfs4_.Restart(/*grace=*/false); }},
@@ -221,6 +235,32 @@ TEST_F(DelegationsTest, AllEndWhereTheServerMayHaveCalledInVain) {
     client_ = nullptr;
     bindings_ = server_.calls(protocol::kOpBindConnToSession);
   }
+}
+
+// Of a file whose OPEN was given up: the delegation that came with it is not known.
+TEST_F(DelegationsTest, OneThatIsNotKnownIsReturnedWhenItIsRecalledTwice) {
+  MountCallable();
+  nfs4_.Inject(OP_OPEN, {.kind = protocol::FakeFault::Kind::kHold});
+  Interrupted([&] { EXPECT_FALSE(client_->Open("f", kMayRead, kUser).has_value()); });
+  server_.ExecuteHeld();
+  server_.AwaitCalls(OP_CLOSE, 1);
+  EXPECT_EQ(nfs4_.delegations(), 1u);
+  const Xdr recall = nfs4_.LastRecall();
+  EXPECT_EQ(CallBack(recall), NFS4ERR_BAD_STATEID);
+  EXPECT_EQ(CallBack(recall), NFS4ERR_BAD_STATEID);
+  server_.AwaitCalls(OP_DELEGRETURN, 1);
+  EXPECT_EQ(nfs4_.delegations(), 0u);
+}
+
+// DELEG-3: what is not answered is sent again by another thread.
+TEST_F(DelegationsTest, AReturnThatGetsNoAnswerIsMadeLater) {
+  MountCallable();
+  GetDelegation();
+  nfs4_.Inject(OP_DELEGRETURN, {.kind = protocol::FakeFault::Kind::kHold});
+  Interrupted([&] { EXPECT_NE(client_->Unlink("f", kUser), kOk); });
+  server_.ExecuteHeld();
+  server_.AwaitCalls(OP_DELEGRETURN, 2);
+  EXPECT_EQ(nfs4_.delegations(), 0u);
 }
 
 TEST_F(DelegationsTest, NoneIsAskedForWhereTheServerCannotCall) {

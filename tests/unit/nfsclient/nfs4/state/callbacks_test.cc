@@ -97,8 +97,8 @@ class CallbacksTest : public testing::Test {
   std::vector<uint32_t> slots_recalled_;
   std::unique_ptr<rpc::Caller> caller_ =
       *rpc::Caller::Open(rpc::Endpoint{"127.0.0.1", 1, 1, 1}, {});
-  const std::shared_ptr<Delegations> delegations_ =
-      std::make_shared<Delegations>(*caller_, [] { return uint64_t{1}; });
+  const std::shared_ptr<Delegations> delegations_ = std::make_shared<Delegations>(
+      *caller_, [] { return uint64_t{1}; }, [] {});
   Callbacks callbacks_{kMinorVersion, *delegations_, {.on_slots_recalled = [this] {
                          slots_recalled_.push_back(session_->highest.load());
                        }}};

@@ -28,7 +28,9 @@ class HeldDelegationsTest : public testing::Test {
   std::unique_ptr<Delegation> Take(uint32_t number, uint64_t epoch) {
     return delegations_->Take(GrantOf(number), epoch, /*generation=*/1, FileHandle(), kUser_);
   }
-  uint32_t Recall(uint32_t number) { return delegations_->Recall(GrantOf(number).state); }
+  uint32_t Recall(uint32_t number) {
+    return delegations_->Recall(GrantOf(number).state, FileHandle());
+  }
   // Has the delegation note its number when it ends.
   bool Watch(Delegation& delegation, uint32_t number) {
     return delegation.Watch([this, number] { ended_.push_back(number); });
@@ -38,9 +40,10 @@ class HeldDelegationsTest : public testing::Test {
   const Credential kUser_{1000, 100};
   std::unique_ptr<rpc::Caller> caller_ =
       *rpc::Caller::Open(rpc::Endpoint{"127.0.0.1", 1, 1, 1}, {});
-  const std::shared_ptr<Delegations> delegations_ =
-      std::make_shared<Delegations>(*caller_, [] { return uint64_t{1}; });
+  const std::shared_ptr<Delegations> delegations_ = std::make_shared<Delegations>(
+      *caller_, [] { return uint64_t{1}; }, [this] { ++left_; });
   std::vector<uint32_t> ended_;
+  int left_ = 0;  // to be returned
 };
 
 TEST_F(HeldDelegationsTest, ARecallEndsOne) {
@@ -65,12 +68,19 @@ TEST_F(HeldDelegationsTest, OneThatIsNotWatchedYetHasEnded) {
 TEST_F(HeldDelegationsTest, EarlyRecallsAreKeptInMindUpToALimit) {
   for (uint32_t number = 0; number <= Delegations::kEarlyMax; ++number) {
     EXPECT_EQ(Recall(number), NFS4ERR_BAD_STATEID);
-    EXPECT_EQ(Recall(number), NFS4ERR_BAD_STATEID) << "once";
   }
+  EXPECT_EQ(left_, 0);
   EXPECT_TRUE(Watch(*Take(0), 0)) << "forgotten";
   EXPECT_FALSE(Watch(*Take(1), 1));
   EXPECT_TRUE(Watch(*Take(1), 1)) << "it was of the one before";
   EXPECT_FALSE(Watch(*Take(Delegations::kEarlyMax), 0));
+}
+
+TEST_F(HeldDelegationsTest, OneThatIsUnknownTheSecondTimeIsReturned) {
+  EXPECT_EQ(Recall(1), NFS4ERR_BAD_STATEID);
+  EXPECT_EQ(Recall(1), NFS4ERR_BAD_STATEID);
+  EXPECT_EQ(left_, 1);
+  EXPECT_FALSE(Watch(*Take(1), 1));
 }
 
 TEST_F(HeldDelegationsTest, OneThatIsGrantedTwiceIsHeldOnce) {
