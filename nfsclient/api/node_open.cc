@@ -266,33 +266,34 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
   request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
   const bool asks_server = superblock_.protocol->opens_by_name() || !superblock_.options.nocto ||
                            (mode & kTruncate) != 0;
-  const bool may_be_delegated = superblock_.protocol->opens_by_name() && mode == kMayRead &&
-                                superblock_.delegated_inodes.size() != 0;
-  request.flags.may_be_delegated = may_be_delegated && !request.flags.dont_cache;
-  const bool needs_reference = (asks_server && !may_be_delegated) || request.flags.dont_cache;
+  const bool has_delegations = superblock_.protocol->opens_by_name() && mode == kMayRead &&
+                               superblock_.delegated_inodes.size() != 0;
   RcuOpen taken;
-  Result<std::unique_ptr<File>> file;
-  const std::errc error = walk::ResolveToReference(
-      superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
-      [&](RefWalk& walk) {
-        taken = {};
-        file = OpenFound(superblock_, walk, mode, /*creates=*/false, begun, flags.as_named);
-        return file ? kOk : file.error();
-      },
-      [&](RcuWalk& walk) -> RcuOutcome {
-        if (needs_reference) return {NeedRef::kComplete};
-        return OpenRcu(superblock_, walk, mode, taken);
-      });
-  if (error != kOk) return std::unexpected(error);
-  if (!taken.context) return file;
-  if (may_be_delegated) {
+  // Once more, by the server, if the delegation has ended by the time that its state is shared.
+  for (bool may_be_delegated = has_delegations;; may_be_delegated = false) {
+    request.flags.may_be_delegated = may_be_delegated && !request.flags.dont_cache;
+    const bool needs_reference = (asks_server && !may_be_delegated) || request.flags.dont_cache;
+    Result<std::unique_ptr<File>> file;
+    const std::errc error = walk::ResolveToReference(
+        superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
+        [&](RefWalk& walk) {
+          taken = {};
+          file = OpenFound(superblock_, walk, mode, /*creates=*/false, begun, flags.as_named);
+          return file ? kOk : file.error();
+        },
+        [&](RcuWalk& walk) -> RcuOutcome {
+          if (needs_reference) return {NeedRef::kComplete};
+          return OpenRcu(superblock_, walk, mode, taken);
+        });
+    if (error != kOk) return std::unexpected(error);
+    if (!taken.context) return file;
+    if (!may_be_delegated) break;
     taken.context->open = superblock_.delegated_inodes.Share(*taken.context->inode);
-    // The delegation has ended: once more, by the server.
-    if (taken.context->open == nullptr) {
-      taken = {};
-      return OpenSince(begun, path, mode, credential, flags);
+    if (taken.context->open != nullptr) {
+      superblock_.Count(nfs::kDelegatedOpens);
+      break;
     }
-    superblock_.Count(nfs::kDelegatedOpens);
+    taken = {};
   }
   try {
     return File::Make(std::move(*taken.context), superblock_, mode);
