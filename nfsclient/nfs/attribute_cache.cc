@@ -194,6 +194,23 @@ bool ContentDiffers(const Inode& inode, const Attributes& known, Attributes repl
   return ContentChanged(known, reply);
 }
 
+// Takes in the reply to an older request than the one that the attributes came from: it may only
+// invalidate (ATTR-9). What the last such reply has shown as well is no other change: replies to
+// threads that ask at the same time would keep each other from being newer for ever.
+void CompareLate(Superblock& superblock, Inode& inode, const Attributes& known,
+                 const Attributes& reply) {
+  const auto differs = [&](const Attributes& from) {
+    return ContentDiffers(inode, from, reply) || OwnershipChanged(from, reply);
+  };
+  if (!differs(known)) return;
+  if (Has(inode, icache::kInvalidChange)) {
+    const auto shown = superblock.contradictions.Find(inode.attribute_generation);
+    if (shown && !differs(*shown)) return;
+  }
+  InvalidateLocked(superblock, inode);
+  superblock.contradictions.Add(inode.attribute_generation, reply);
+}
+
 // False if the change was made, or may have been.
 bool WasRefused(std::errc outcome) { return outcome != std::errc{} && IsKnown(outcome); }
 
@@ -287,10 +304,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   bool changed = ContentDiffers(inode, known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
-    // An older reply may only invalidate (ATTR-9); once, as threads that ask at the same time would
-    // keep each other's replies from being newer for ever.
-    const bool is_other = changed || OwnershipChanged(known, attributes);
-    if (is_other && !Has(inode, icache::kInvalidChange)) InvalidateLocked(superblock, inode);
+    CompareLate(superblock, inode, known, attributes);
     return {};
   }
   uint64_t now = rcu::CoarseNowNs();

@@ -17,6 +17,7 @@
 #include "nfsclient/memory/memory_watcher.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/superblock/cache_limits.h"
+#include "nfsclient/superblock/contradictions.h"
 #include "nfsclient/superblock/delegated_inodes.h"
 #include "nfsclient/superblock/departed_inodes.h"
 #include "nfsclient/superblock/dirty_files.h"
@@ -87,6 +88,7 @@ class Superblock {
   sunrpc_auth::CredentialCache credentials;
   access_cache::AccessLru access_lru;
   DepartedInodes departed_inodes;
+  Contradictions contradictions;
   InodeOperations inode_operations;
   std::unique_ptr<icache::InodeCache> inodes;
   vfs::DentryCache dentries;

@@ -185,6 +185,30 @@ TEST_F(AttributesFresh, AreNotWhatAReplySaysThatWasSentBeforeAnOlderOneShowedACh
   EXPECT_NE(directory->change_id.load(), change_id);
 }
 
+// ATTR-9. What is valid is never older than what a reply that came earlier has shown: the second
+// change is known when the reply from between the two comes.
+TEST_F(AttributesFresh, AreNotThoseBetweenTwoChanges) {
+  Mount();
+  const icache::InodeRef directory = InodeOf("d");
+  protocol::Attributes before;
+  nfs::CopyAttributes(*directory, before);
+  protocol::Attributes between = before, after = before;
+  between.change += 1;
+  after.change += 2;
+  const auto take_in = [&](const protocol::Attributes& reply, nfs::SendStamp sent) {
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *directory, reply, sent), kOk);
+    return nfs::AttributesFresh(superblock(), *directory, SteeredClock::Now());
+  };
+  const nfs::SendStamp first = nfs::Stamp(superblock()), second = nfs::Stamp(superblock()),
+                       third = nfs::Stamp(superblock());
+  EXPECT_TRUE(take_in(before, third));
+  EXPECT_FALSE(take_in(between, first));
+  const nfs::SendStamp asked_between = nfs::Stamp(superblock());
+  EXPECT_FALSE(take_in(after, second));
+  EXPECT_FALSE(take_in(between, asked_between));
+  EXPECT_TRUE(take_in(after, nfs::Stamp(superblock())));
+}
+
 // ATTR-9. Replies that are in flight do not keep those of later requests from being taken in.
 TEST_F(AttributesFresh, AreThoseOfARequestThatWasSentBehindTheFirstContradiction) {
   Mount();
