@@ -99,6 +99,7 @@ class PathWalk {
   // Ref().
   vfs::DentryRef TakePosition() {
     cached_credential_ = {};
+    unwanted_ = {};
     return std::move(position_);
   }
   std::string_view rest() const { return rest_.rest(); }

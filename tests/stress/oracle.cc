@@ -207,6 +207,13 @@ bool Search::Finish(const State& state) {
             (AccessBits(mode.value, operation_.superuser) & operation_.mask) == operation_.mask;
         return OutcomeIs(granted ? std::errc{} : std::errc::permission_denied);
       });
+    case Operation::Kind::kOpen:
+      if (node.type == FileType::kDirectory) return OutcomeIs(std::errc::is_a_directory);
+      return AnyVersion(node.mode, state, false, [&](const auto& mode, const State&) {
+        constexpr uint32_t kRead = 4;
+        const bool granted = (AccessBits(mode.value, operation_.superuser) & kRead) != 0;
+        return OutcomeIs(granted ? std::errc{} : std::errc::permission_denied);
+      });
     case Operation::Kind::kStat:
       if (!OutcomeIs(std::errc{}) || outcome_.attributes.fileid != state.at) return false;
       return AnyVersion(node.attributes, state, false, [&](const auto& attributes, const State&) {
@@ -224,6 +231,8 @@ const char* NameOf(Operation::Kind kind) {
       return "access";
     case Operation::Kind::kReadLink:
       return "readlink";
+    case Operation::Kind::kOpen:
+      return "open";
   }
   return "?";
 }

@@ -29,9 +29,9 @@ namespace nfswalk::stress {
 enum class Guarantee { kSteps, kHandOverHand, kStrict };
 
 struct Operation {
-  enum class Kind : uint8_t { kStat, kAccess, kReadLink };
+  enum class Kind : uint8_t { kStat, kAccess, kReadLink, kOpen };
   Kind kind = Kind::kStat;
-  bool follow = true;      // a link in last place; unused by kReadLink
+  bool follow = true;      // a link in last place; unused by kReadLink, kOpen
   bool superuser = false;  // else the mode bits of others apply
   uint32_t mask = 0;       // of access(2): read and write
   std::string path = {};

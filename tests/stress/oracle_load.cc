@@ -58,7 +58,7 @@ std::string Beside(const std::string& path, std::string_view name) {
 }  // namespace
 
 void Tally::Add(const Tally& other) {
-  for (uint64_t Tally::* count :
+  for (uint64_t Tally::*count :
        {&Tally::walks, &Tally::cached, &Tally::path_hits, &Tally::strict, &Tally::found,
         &Tally::absent, &Tally::denied, &Tally::not_directory, &Tally::torn, &Tally::loose,
         &Tally::undecided, &Tally::try_again, &Tally::stale, &Tally::changes}) {
@@ -73,11 +73,12 @@ void OracleLoad::YieldSometimes() {
 
 OracleLoad::OracleLoad(Options options) : options_(std::move(options)) {
   auto server = std::make_unique<OracleServer>(
-      clock_,
-      OracleServer::Options{.on_reply = YieldSometimes});
+      clock_, OracleServer::Options{.on_reply = YieldSometimes, .delegates = options_.delegated});
   server_ = server.get();
   MountOptions mount = options_.mount;
   mount.acregmin_s = mount.acregmax_s = mount.acdirmin_s = mount.acdirmax_s = 100'000;
+  mount.delegations = options_.delegated;
+  if (options_.delegated) mount.acregmin_s = mount.acregmax_s = 0;
   client_ = std::move(*Client::MountOver(std::move(server), mount));
   for (size_t i = 0; i < kThreads; ++i) {
     workers_[i].index = i;
@@ -120,7 +121,9 @@ void OracleLoad::Round(size_t walks) {
 
 void OracleLoad::Work(Worker& worker) {
   while (walks_left_.load() > 0) {
-    if (worker.index < kWriters && OneIn(worker.random, options_.calm ? 64 : 2)) {
+    if (worker.index < kWriters && OneIn(worker.random, options_.delegated ? 16
+                                                        : options_.calm    ? 64
+                                                                           : 2)) {
       MakeRandomChange(worker);
     } else {
       RunRandomOperation(worker);
@@ -136,7 +139,7 @@ void OracleLoad::Violation(std::string_view what, const std::string& detail) {
 
 // --- walks ---
 
-Operation OracleLoad::RandomOperation(Random& random) {
+Operation OracleLoad::RandomOperation(Random& random) const {
   Operation operation;
   operation.superuser = OneIn(random, 4);
   operation.follow = !OneIn(random, 5);
@@ -179,11 +182,14 @@ Operation OracleLoad::RandomOperation(Random& random) {
     operation.mask = static_cast<uint32_t>(Below(random, 4)) << 1;
   } else if (kind <= 2 && operation.path.find('l') != operation.path.npos) {
     operation.kind = Operation::Kind::kReadLink;
+  } else if (kind <= 4 && options_.delegated) {
+    operation.kind = Operation::Kind::kOpen;
+    operation.follow = true;
   }
   return operation;
 }
 
-Operation OracleLoad::CalmOperation(Worker& worker) {
+Operation OracleLoad::CalmOperation(Worker& worker) const {
   Random& random = worker.random;
   Operation operation = RandomOperation(random);
   if (worker.directory.empty() || OneIn(random, 32)) worker.directory = Middle(random);
@@ -218,6 +224,11 @@ Outcome OracleLoad::Run(const Operation& operation, ResolveFlags flags) {
       }
       break;
     }
+    case Operation::Kind::kOpen: {
+      const auto file = client_->Open(operation.path, kMayRead, who, flags);
+      if (!file) outcome.error = file.error();
+      break;
+    }
   }
   return outcome;
 }
@@ -227,8 +238,9 @@ void OracleLoad::RunRandomOperation(Worker& worker) {
       .walk = {.operation = options_.calm ? CalmOperation(worker) : RandomOperation(worker.random)},
       .guarantee = Guarantee::kSteps};
   ResolveFlags flags;
-  // RCU-walk alone is kHandOverHand; ref-walk is neither that nor kStrict.
-  if (options_.mount.walk != WalkMode::kRef) {
+  // RCU-walk alone is kHandOverHand; ref-walk, which opens may need, is neither that nor kStrict.
+  if (options_.mount.walk != WalkMode::kRef &&
+      record.walk.operation.kind != Operation::Kind::kOpen) {
     // Strict walks do not use the path cache.
     flags.strict = OneIn(worker.random, options_.calm ? 8 : 2);
     flags.cached = OneIn(worker.random, 2);
@@ -285,16 +297,22 @@ void OracleLoad::FlipLink(Random& random, size_t index) {
   }
 }
 
+SetAttributes OracleLoad::RandomAttributesOfFile(Random& random) {
+  SetAttributes wanted;
+  if (OneIn(random, 2)) {
+    wanted.mode = OneIn(random, 2) ? 0644 : 0640;
+  } else {
+    wanted.size_bytes = Below(random, 1000);
+  }
+  return wanted;
+}
+
 void OracleLoad::ChangeAttributes(Random& random) {
   SetAttributes wanted;
   std::string path;
   if (OneIn(random, 3)) {
     path = Leaf(random);
-    if (OneIn(random, 2)) {
-      wanted.mode = OneIn(random, 2) ? 0644 : 0640;
-    } else {
-      wanted.size_bytes = Below(random, 1000);
-    }
+    wanted = RandomAttributesOfFile(random);
   } else {
     path = Directory(random);
     wanted.mode = OneIn(random, 3) ? 0700 : 0755;
@@ -307,6 +325,11 @@ void OracleLoad::MakeRandomChange(Worker& worker) {
   Random& random = worker.random;
   if (OneIn(random, 400)) client_->DropCaches();
   if (OneIn(random, 400)) client_->InvalidateCaches();
+  if (options_.delegated && !OneIn(random, 4)) {
+    const std::string& near = worker.directory.empty() ? Middle(random) : worker.directory;
+    return server_->ChangeByOther(near + "/" + Any(random, kLeaves),
+                                  RandomAttributesOfFile(random));
+  }
   std::string path, other;
   switch (Below(random, 16)) {
     case 0:

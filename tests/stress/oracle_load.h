@@ -47,6 +47,9 @@ class OracleLoad {
     MountOptions mount;
     // Few changes, and each thread walks in one directory for a while: the path cache answers.
     bool calm = false;
+    // The server delegates the files that are opened, and others change them: what is known of a
+    // file is trusted only while it is delegated.
+    bool delegated = false;
     uint64_t seed = 0;
   };
   static constexpr size_t kThreads = 8;
@@ -60,6 +63,8 @@ class OracleLoad {
   // Wrong results, as messages; the first few of each kind.
   const std::vector<std::string>& violations() const { return violations_; }
   Client& client() { return *client_; }
+  // Takes back all that is delegated; returns how often another client has had to wait for that.
+  uint64_t RecallAll() { return server_->RecallAll(); }
 
   // Yields now and then, to widen a window.
   static void YieldSometimes();
@@ -88,11 +93,12 @@ class OracleLoad {
   void CompareDirectory(NodeId directory, const std::string& path);
 
   void RunRandomOperation(Worker& worker);
-  static Operation RandomOperation(Random& random);
-  static Operation CalmOperation(Worker& worker);
+  Operation RandomOperation(Random& random) const;
+  Operation CalmOperation(Worker& worker) const;
   Outcome Run(const Operation& operation, ResolveFlags flags);
 
   void MakeRandomChange(Worker& worker);
+  static SetAttributes RandomAttributesOfFile(Random& random);
   void ChangeAttributes(Random& random);
   void FlipLink(Random& random, size_t index);
   void Exchange(Random& random, size_t index);

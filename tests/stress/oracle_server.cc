@@ -60,7 +60,7 @@ Reply Failed(std::errc error) {
 }  // namespace
 
 OracleServer::OracleServer(TickClock& clock, Options options)
-    : clock_(clock), options_(std::move(options)) {}
+    : clock_(clock), options_(std::move(options)), delegations_(mutex_, options_.on_reply) {}
 
 Change* OracleServer::TakeChange() { return std::exchange(change_of_thread, nullptr); }
 
@@ -368,13 +368,75 @@ protocol::SetAttributesReply OracleServer::SetAttributesOf(const FileHandle& fil
   const NodeId node = NodeOf(file);
   if (node == kNothing) return Failed<protocol::SetAttributesReply>(kStale);
   protocol::SetAttributesReply reply{.file = Before(node)};
-  Change& change = Begin("set attributes of " + std::to_string(node));
+  reply.file.after = SetNow(node, wanted, Begin("set attributes of " + std::to_string(node)));
+  return reply;
+}
+
+Attributes OracleServer::SetNow(NodeId node, const SetAttributes& wanted, const Change& change) {
   Attributes now = Touched(Now(node));
   if (wanted.mode) now.mode = *wanted.mode;
   if (wanted.size_bytes) now.size_bytes = *wanted.size_bytes;
   history_.SetAttributes(node, now, change);
-  reply.file.after = now;
+  return now;
+}
+
+// The name may lead to another file by now, which the client has opened by it.
+protocol::OpenReply OracleServer::Open(const FileHandle& directory, std::string_view name,
+                                       const FileHandle& file, bool, bool write,
+                                       const Credential& who, protocol::AskDelegation ask) {
+  const CallScope scope(*this);
+  const NodeId parent = NodeOf(directory);
+  if (parent == kNothing) return Failed<protocol::OpenReply>(kStale);
+  if ((AccessBitsOf(Now(parent), who) & access_cache::kMayExec) == 0) {
+    return Failed<protocol::OpenReply>(std::errc::permission_denied);
+  }
+  const NodeId node = history_.Child(parent, name);
+  if (node == kNothing) {
+    return Failed<protocol::OpenReply>(std::errc::no_such_file_or_directory);
+  }
+  if (node != NodeOf(file)) return Failed<protocol::OpenReply>(kStale);
+  if ((AccessBitsOf(Now(node), who) & access_cache::kMayRead) == 0) {
+    return Failed<protocol::OpenReply>(std::errc::permission_denied);
+  }
+  protocol::OpenReply reply;
+  reply.state = std::make_unique<protocol::OpenState>();
+  reply.attributes = Now(node);
+  if (!write && ask != protocol::AskDelegation::kNo) reply.delegation = delegations_.Grant(node);
   return reply;
+}
+
+NodeId OracleServer::FileAt(std::string_view path) const {
+  NodeId node = kRootNode;
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(path.size(), name.size() + 1));
+    if (Now(node).type != FileType::kDirectory) return kNothing;
+    node = history_.Child(node, name);
+    if (node == kNothing) return kNothing;
+  }
+  return Now(node).type == FileType::kRegular ? node : kNothing;
+}
+
+void OracleServer::ChangeByOther(std::string_view path, const SetAttributes& wanted) {
+  std::unique_lock lock(mutex_);
+  for (NodeId node = FileAt(path); node != kNothing;) {
+    delegations_.Recall(node, lock);
+    const NodeId then = FileAt(path);
+    if (then == node) {
+      Change& change =
+          history_.NewChange(clock_.Now(), "another client's, of " + std::to_string(node));
+      (void)SetNow(node, wanted, change);
+      change.returned = clock_.Now();
+      return;
+    }
+    node = then;
+  }
+}
+
+uint64_t OracleServer::RecallAll() {
+  std::unique_lock lock(mutex_);
+  delegations_.RecallAll(lock);
+  return delegations_.recalled();
 }
 
 protocol::ReadReply OracleServer::Read(const FileHandle&, uint64_t, std::span<std::byte>,

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "nfsclient/protocol/protocol.h"
+#include "tests/stress/oracle_delegations.h"
 #include "tests/stress/oracle_history.h"
 
 namespace nfswalk::stress {
@@ -28,6 +29,8 @@ class OracleServer : public protocol::Protocol {
   struct Options {
     // Runs on the caller's thread when a reply is complete but not yet delivered.
     std::function<void()> on_reply;
+    // Files are opened by name, and delegated to who opens them to read.
+    bool delegates = false;
   };
 
   // `clock` must outlive the server.
@@ -36,6 +39,12 @@ class OracleServer : public protocol::Protocol {
   History& history() { return history_; }
   // Returns the change that this thread's last call made, or null, and forgets it.
   static Change* TakeChange();
+
+  // Makes a change of another client, which has returned when the next change is made: recalls the
+  // file at `path` first. Nothing if there is none.
+  void ChangeByOther(std::string_view path, const protocol::SetAttributes& wanted);
+  // Takes back all delegations; returns how many have been recalled in all.
+  uint64_t RecallAll();
 
   protocol::RootReply GetRoot(const Credential&) override;
   protocol::AttributesReply GetAttributes(const FileHandle& file, const Credential&) override;
@@ -72,6 +81,11 @@ class OracleServer : public protocol::Protocol {
                            const protocol::OpenState*, const Credential&) override;
   protocol::WriteReply Write(const FileHandle&, uint64_t, std::span<const std::byte>,
                              const protocol::OpenState*, const Credential&) override;
+  protocol::OpenReply Open(const FileHandle& directory, std::string_view name,
+                           const FileHandle& file, bool read, bool write, const Credential& who,
+                           protocol::AskDelegation ask) override;
+  bool opens_by_name() const override { return options_.delegates; }
+  uint64_t delegations_until_ns() const override { return ~uint64_t{0}; }
   uint64_t rpcs_sent() const override { return rpcs_; }
   void Shutdown() override {}
 
@@ -99,6 +113,9 @@ class OracleServer : public protocol::Protocol {
   bool IsBelow(NodeId node, NodeId ancestor) const;
   void DropName(NodeId directory, std::string_view name, NodeId node, const Change& change);
   std::errc CheckRename(NodeId from, NodeId moved, NodeId to, NodeId replaced) const;
+  Attributes SetNow(NodeId node, const protocol::SetAttributes& wanted, const Change& change);
+  // Returns kNothing unless it leads to a regular file, through directories alone.
+  NodeId FileAt(std::string_view path) const;
 
   protocol::CreateReply CreateNode(const FileHandle& directory, std::string_view name,
                                    FileType type, std::string_view target,
@@ -110,6 +127,7 @@ class OracleServer : public protocol::Protocol {
   const Options options_;
   std::mutex mutex_;
   History history_;
+  OracleDelegations delegations_;
   int64_t seconds_ = 1'000'000;  // advances with every change
   std::atomic<uint64_t> rpcs_{0};
 };

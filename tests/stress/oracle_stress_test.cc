@@ -40,6 +40,7 @@ struct Setting {
   WalkMode walk;
   bool tight;  // caches smaller than the tree
   bool calm = false;
+  bool delegated = false;
 };
 
 constexpr Setting kSettings[] = {
@@ -51,6 +52,9 @@ constexpr Setting kSettings[] = {
     {"LockedAmple", WalkMode::kRcuLocked, false},
     {"RefAmple", WalkMode::kRef, false},
     {"RefTight", WalkMode::kRef, true},
+    {"SearchDelegated", WalkMode::kRcuSearch, false, true, true},
+    {"PeekDelegated", WalkMode::kRcuPeek, false, true, true},
+    {"RefDelegated", WalkMode::kRef, false, true, true},
 };
 constexpr uint64_t kSettingCount = std::size(kSettings);
 
@@ -64,6 +68,7 @@ constexpr std::string_view kWindows[] = {
     "access:after-rpc",           "revalidate:after-lookup",
     "change:names-known",         "change:taken-in",
     "move:between-chains",        "dentry:dying",
+    "delegation:watched",         "open:registered",
 };
 
 class OracleStress : public testing::TestWithParam<Setting> {
@@ -103,18 +108,23 @@ class OracleStress : public testing::TestWithParam<Setting> {
     EXPECT_GT(tally.cached, tally.walks / 50);
     EXPECT_GT(tally.strict, tally.walks / 50);
     if (GetParam().walk != WalkMode::kRcuSearch) return;
-    EXPECT_GT(tally.path_hits, GetParam().calm ? tally.walks * 3 / 10 : tally.walks / 2000);
+    const uint64_t hits_min = GetParam().delegated ? tally.walks / 10
+                              : GetParam().calm    ? tally.walks * 3 / 10
+                                                   : tally.walks / 2000;
+    EXPECT_GT(tally.path_hits, hits_min);
   }
 };
 
-// WALK-14, WALK-15.
+// WALK-14, WALK-15, DELEG-1, DELEG-3.
 TEST_P(OracleStress, EveryResultIsAllowedByTheHistory) {
   std::cout << "--seed=" << seed_of_binary << " --walks=" << walks_of_binary << std::endl;
   const uint64_t walks = walks_of_binary / kSettingCount;
   Tally tally;
+  uint64_t recalled = 0, delegated_opens = 0;
   for (uint64_t seed = seed_of_binary; tally.walks < walks && !HasFailure(); ++seed) {
     OracleLoad load({.mount = Options(),
                      .calm = GetParam().calm,
+                     .delegated = GetParam().delegated,
                      .seed = seed});
     const uint64_t walks_of_tree =
         std::min(walks - tally.walks, GetParam().calm ? kWalksOfCalmTree : kWalksOfTree);
@@ -124,7 +134,11 @@ TEST_P(OracleStress, EveryResultIsAllowedByTheHistory) {
     tally.Add(load.tally());
     tally.path_hits += load.client().stats().path_hits;
 
-    ClientInternals::SuperblockOf(load.client()).background.Wait();
+    recalled += load.RecallAll();
+    delegated_opens += load.client().stats().delegated_opens;
+    nfs::Superblock& superblock = ClientInternals::SuperblockOf(load.client());
+    superblock.background.Wait();
+    superblock.delegation_returns.Wait();  // these hold inodes
     load.client().DropCaches();
     EXPECT_EQ(load.client().stats().dentries, 1u);
     EXPECT_EQ(load.client().stats().inodes, 1u);
@@ -135,8 +149,13 @@ TEST_P(OracleStress, EveryResultIsAllowedByTheHistory) {
             << tally.not_directory << " not a directory; " << tally.changes
             << " changes; not at one moment: " << tally.torn
             << ", not even overlapping: " << tally.loose << "; undecided: " << tally.undecided
-            << "; " << tally.try_again << " EAGAIN, " << tally.stale << " ESTALE" << std::endl;
-  if (!HasFailure()) ExpectCoverage(tally);
+            << "; " << tally.try_again << " EAGAIN, " << tally.stale << " ESTALE; " << recalled
+            << " recalls, " << delegated_opens << " opens of what is delegated" << std::endl;
+  if (HasFailure()) return;
+  ExpectCoverage(tally);
+  if (!GetParam().delegated) return;
+  EXPECT_GT(recalled, tally.walks / 200);
+  EXPECT_GT(delegated_opens, tally.walks / 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OracleStress, testing::ValuesIn(kSettings),

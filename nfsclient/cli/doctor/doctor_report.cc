@@ -22,7 +22,7 @@ constexpr Right kRights[] = {
     {access_cache::kServerDelete, "delete"},
 };
 
-std::string Line(std::string_view label, const std::string& text) {
+std::string Line(std::string_view label, std::string_view text) {
   return fmt::format("{:<13}{}\n", label, text);
 }
 
@@ -58,6 +58,13 @@ std::string RightsText(uint32_t granted) {
   return text.empty() ? "nothing" : text;
 }
 
+std::string_view DelegationsText(const ServerExamination& server) {
+  if (!*server.calls_back) return "none: the server has not bound a connection to call over";
+  if (!server.delegates_files) return "not known: no file in the root that may be read";
+  return *server.delegates_files ? "of files that are read (option delegs)"
+                                 : "refused for a file that was opened to read";
+}
+
 std::string ServerText(const DoctorFindings& findings) {
   const ServerExamination& server = findings.server;
   std::string text;
@@ -91,6 +98,7 @@ std::string ServerText(const DoctorFindings& findings) {
                   *server.names_per_compound)
             : "not known how many names go into one COMPOUND: no directory in the root");
   }
+  if (server.calls_back) text += Line("Delegations", DelegationsText(server));
   return text;
 }
 
@@ -190,6 +198,8 @@ void AddServer(JsonObject& object, const ServerExamination& server) {
       .Set("case_insensitive", server.limits.case_insensitive)
       .Set("listings_with_attributes", server.listings_with_attributes)
       .Set("names_per_compound", server.names_per_compound)
+      .Set("calls_back", server.calls_back)
+      .Set("delegates_files", server.delegates_files)
       .Set("root_granted", granted);
 }
 

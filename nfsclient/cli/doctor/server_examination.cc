@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace nfswalk::cli {
@@ -15,6 +16,8 @@ constexpr uint32_t kContactMs = 5000;
 constexpr uint32_t kTimeoutDs = 50;
 constexpr size_t kRoundTrips = 32;
 constexpr size_t kWarmLookups = 100;
+constexpr std::chrono::seconds kCallBackMax{1};
+constexpr std::chrono::milliseconds kCallBackPoll{5};
 
 template <typename Call>
 uint64_t DurationOf(Call call) {
@@ -69,6 +72,25 @@ std::optional<size_t> CountNamesPerCompound(Protocol& protocol, const protocol::
   return (names.size() + calls - 1) / std::max<uint64_t>(calls, 1);
 }
 
+// The server binds a connection to call over while others are used.
+bool AwaitCallback(const Protocol& protocol) {
+  const Clock::time_point end = Clock::now() + kCallBackMax;
+  while (!protocol.transport_stats().has_back_channel) {
+    if (Clock::now() >= end) return false;
+    std::this_thread::sleep_for(kCallBackPoll);
+  }
+  return true;
+}
+
+// Opens the file, and closes it. nullopt: it may not be read.
+std::optional<bool> IsDelegated(Protocol& protocol, const protocol::FileHandle& root,
+                                const DirectoryEntry& file, const Credential& credential) {
+  const auto opened = protocol.Open(root, file.name, *file.handle, /*read=*/true, /*write=*/false,
+                                    credential, protocol::AskDelegation::kYes);
+  if (opened.error != std::errc{}) return std::nullopt;
+  return opened.delegation != nullptr;
+}
+
 void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
                     const Credential& credential, ServerExamination& found) {
   const protocol::ReadDirReply listing = protocol.ReadDir(root, {}, true, credential);
@@ -80,6 +102,10 @@ void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
     if (complete && entry.attributes->type == protocol::FileType::kDirectory &&
         protocol.can_lookup_paths() && !found.names_per_compound) {
       found.names_per_compound = CountNamesPerCompound(protocol, root, entry.name, credential);
+    }
+    if (complete && entry.attributes->type == protocol::FileType::kRegular &&
+        found.calls_back == true && !found.delegates_files) {
+      found.delegates_files = IsDelegated(protocol, root, entry, credential);
     }
   }
 }
@@ -107,6 +133,7 @@ void ExamineUsed(ExaminedServer& examined, const Credential& credential) {
   found.root = root.attributes;
   found.root_granted = protocol.Access(root.handle, credential).granted;
   found.round_trip = MeasureRoundTrip(protocol, root.handle, credential);
+  if (examined.connection.server.minor_version > 0u) found.calls_back = AwaitCallback(protocol);
   ExamineListing(protocol, root.handle, credential, found);
 }
 

@@ -52,6 +52,10 @@ struct ServerExamination {
   // without a directory in the root.
   static constexpr size_t kNamesTried = 256;
   std::optional<size_t> names_per_compound;
+  // Version 4.1 and later: whether the server can call this client, and whether it has delegated a
+  // file. Unknown without a file in the root that may be read.
+  std::optional<bool> calls_back;
+  std::optional<bool> delegates_files;
 };
 
 struct ExaminedServer {

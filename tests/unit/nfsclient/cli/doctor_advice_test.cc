@@ -115,7 +115,26 @@ TEST(DoctorReport, UnknownValuesReadAsUnknown) {
   findings.server.listings_with_attributes = std::nullopt;
   EXPECT_THAT(DoctorText(findings), HasSubstr("not known, the root is empty"));
   EXPECT_THAT(DoctorJson(findings).text(),
-              HasSubstr(R"("listings_with_attributes":null,"names_per_compound":null)"));
+              HasSubstr(R"("listings_with_attributes":null,"names_per_compound":null,)"
+                        R"("calls_back":null,"delegates_files":null)"));
+}
+
+TEST(DoctorText, SaysWhetherFilesAreDelegated) {
+  DoctorFindings findings{"nfs://s/e", Options(""), Credential(1, 2), {}, {}, {}, {}, {}};
+  findings.server = GoodServer();
+  EXPECT_THAT(DoctorText(findings), Not(HasSubstr("Delegations")));
+  const auto says = [&](bool calls_back, std::optional<bool> delegates_files) {
+    findings.server.calls_back = calls_back;
+    findings.server.delegates_files = delegates_files;
+    const std::string text = DoctorText(findings);
+    const size_t begin = text.find("\nDelegations  ");
+    return begin == text.npos ? ""
+                              : text.substr(begin + 14, text.find('\n', begin + 1) - begin - 14);
+  };
+  EXPECT_EQ(says(false, std::nullopt), "none: the server has not bound a connection to call over");
+  EXPECT_EQ(says(true, std::nullopt), "not known: no file in the root that may be read");
+  EXPECT_EQ(says(true, false), "refused for a file that was opened to read");
+  EXPECT_EQ(says(true, true), "of files that are read (option delegs)");
 }
 
 TEST(Summarize, HasTheMiddleOfWhatWasMeasured) {
