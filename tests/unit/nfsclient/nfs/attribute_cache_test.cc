@@ -230,6 +230,34 @@ TEST_F(AttributesFresh, AreThoseOfARequestThatWasSentBehindTheFirstContradiction
   EXPECT_TRUE(take_in(after, again));
 }
 
+// DELEG-1. The GETATTR was sent behind the OPEN, and answered before another client's change, which
+// the OPEN has seen.
+TEST_F(AttributesFresh, AreNoneFromBeforeTheGrantOfADelegation) {
+  Mount();
+  const icache::InodeRef file = InodeOf("d/f");
+  protocol::Attributes before;
+  nfs::CopyAttributes(*file, before);
+  protocol::Attributes after = before;
+  ++after.change;
+  const auto is_valid = [&] { return !nfs::HasValidityBits(*file, icache::kInvalidChange); };
+  for (const bool comes_before_the_grant : {false, true}) {
+    SCOPED_TRACE(comes_before_the_grant);
+    const nfs::SendStamp open = nfs::Stamp(superblock()), getattr = nfs::Stamp(superblock());
+    nfs::ReplyContext granted;
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *file, after, open, &granted), kOk);
+    const auto take_in_getattr = [&] {
+      EXPECT_EQ(nfs::UpdateAttributes(superblock(), *file, before, getattr), kOk);
+    };
+    if (comes_before_the_grant) take_in_getattr();
+    nfs::BeginDelegation(superblock(), *file, granted);
+    EXPECT_EQ(is_valid(), !comes_before_the_grant);
+    if (!comes_before_the_grant) take_in_getattr();
+    EXPECT_FALSE(is_valid());
+    nfs::EndDelegation(superblock(), *file);
+    ++after.change;
+  }
+}
+
 // ATTR-1, ATTR-2.
 TEST_F(AttributesFresh, LastFromTheirRequestUpToAndWithoutTheirEnd) {
   Mount();
