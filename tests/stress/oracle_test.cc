@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "tests/stress/oracle_history.h"
 
@@ -239,6 +240,24 @@ TEST_F(OracleTest, AccessAndReadLinkAreCheckedByTheirResults) {
   EXPECT_EQ(Allows(1, 9, {.kind = Operation::Kind::kReadLink, .path = "f"},
                    {.error = std::errc::invalid_argument}),
             "strict");
+}
+
+TEST_F(OracleTest, OpensAreOfRegularFilesThatMayBeRead) {
+  const NodeId f = MakeFile(kRootNode, "f");
+  MakeDirectory(kRootNode, "d");
+  Make(kRootNode, "l", FileType::kSymlink, always_, "f");
+  const auto open = [](std::string path) {
+    return Operation{.kind = Operation::Kind::kOpen, .path = std::move(path)};
+  };
+  const Outcome directory{.error = std::errc::is_a_directory};
+  EXPECT_EQ(Allows(1, 9, open("l"), {}), "strict");
+  EXPECT_EQ(Allows(1, 9, open("f"), directory), "");
+  EXPECT_EQ(Allows(1, 9, open("d"), {}), "");
+  EXPECT_EQ(Allows(1, 9, open("d"), directory), "strict");
+  Chmod(f, 0700, At(10, 11));
+  EXPECT_EQ(Allows(1, 9, open("f"), {.error = kDenied}), "");
+  EXPECT_EQ(Allows(12, 20, open("f"), {.error = kDenied}), "strict");
+  EXPECT_EQ(Allows(12, 20, open("f"), {}), "");
 }
 
 TEST_F(OracleTest, LinksThatLeadToEachOtherAreDecidedQuickly) {
