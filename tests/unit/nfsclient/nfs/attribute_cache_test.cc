@@ -230,31 +230,34 @@ TEST_F(AttributesFresh, AreThoseOfARequestThatWasSentBehindTheFirstContradiction
   EXPECT_TRUE(take_in(after, again));
 }
 
-// DELEG-1. The GETATTR was sent behind the OPEN, and answered before another client's change, which
-// the OPEN has seen.
+// DELEG-1. The GETATTR was sent behind the OPEN, and answered before a change of another client
+// that the OPEN has seen, and that was known before.
 TEST_F(AttributesFresh, AreNoneFromBeforeTheGrantOfADelegation) {
   Mount();
   const icache::InodeRef file = InodeOf("d/f");
-  protocol::Attributes before;
-  nfs::CopyAttributes(*file, before);
-  protocol::Attributes after = before;
-  ++after.change;
+  protocol::Attributes known;
+  nfs::CopyAttributes(*file, known);
+  protocol::Attributes older = known;
+  --older.change;
+  const auto take_in = [&](const protocol::Attributes& reply, nfs::SendStamp sent,
+                           nfs::ReplyContext* context) {
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *file, reply, sent, context), kOk);
+  };
   const auto is_valid = [&] { return !nfs::HasValidityBits(*file, icache::kInvalidChange); };
   for (const bool comes_before_the_grant : {false, true}) {
     SCOPED_TRACE(comes_before_the_grant);
+    take_in(known, nfs::Stamp(superblock()), nullptr);
+    EXPECT_TRUE(is_valid());
     const nfs::SendStamp open = nfs::Stamp(superblock()), getattr = nfs::Stamp(superblock());
     nfs::ReplyContext granted;
-    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *file, after, open, &granted), kOk);
-    const auto take_in_getattr = [&] {
-      EXPECT_EQ(nfs::UpdateAttributes(superblock(), *file, before, getattr), kOk);
-    };
-    if (comes_before_the_grant) take_in_getattr();
+    take_in(known, open, &granted);
+    if (comes_before_the_grant) take_in(older, getattr, nullptr);
+    EXPECT_TRUE(is_valid());
     nfs::BeginDelegation(superblock(), *file, granted);
     EXPECT_EQ(is_valid(), !comes_before_the_grant);
-    if (!comes_before_the_grant) take_in_getattr();
+    if (!comes_before_the_grant) take_in(older, getattr, nullptr);
     EXPECT_FALSE(is_valid());
     nfs::EndDelegation(superblock(), *file);
-    ++after.change;
   }
 }
 
