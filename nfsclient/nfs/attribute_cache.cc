@@ -195,20 +195,24 @@ bool ContentDiffers(const Inode& inode, const Attributes& known, Attributes repl
 }
 
 // Takes in the reply to an older request than the one that the attributes came from: it may only
-// invalidate (ATTR-9). What the last such reply has shown as well is no other change: replies to
-// threads that ask at the same time would keep each other from being newer for ever.
+// invalidate (ATTR-9). What the last such reply has shown as well is no other change, and of a file
+// that changes all the time some reply has to be taken in: replies to threads that ask at the same
+// time would keep each other from being the latest for ever.
 void CompareLate(Superblock& superblock, Inode& inode, const Attributes& known,
                  const Attributes& reply) {
+  constexpr int kContradictionsMax = 4;
   const auto differs = [&](const Attributes& from) {
     return ContentDiffers(inode, from, reply) || OwnershipChanged(from, reply);
   };
   if (!differs(known)) return;
+  int number = 1;
   if (Has(inode, icache::kInvalidChange)) {
-    const auto shown = superblock.contradictions.Find(inode.attribute_generation);
-    if (shown && !differs(*shown)) return;
+    const auto last = superblock.contradictions.Find(inode.attribute_generation);
+    if (last && (!differs(last->shown) || last->number == kContradictionsMax)) return;
+    if (last) number = last->number + 1;
   }
   InvalidateLocked(superblock, inode);
-  superblock.contradictions.Add(inode.attribute_generation, reply);
+  superblock.contradictions.Add(inode.attribute_generation, {reply, number});
 }
 
 // False if the change was made, or may have been.
@@ -323,9 +327,9 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   } else {
     GrowLifetime(superblock, inode, now);
   }
-  const uint64_t size_bytes =
-      own_end_bytes ? std::max(attributes.size_bytes, *own_end_bytes)
-                    : SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
+  const uint64_t size_bytes = own_end_bytes
+                                  ? std::max(attributes.size_bytes, *own_end_bytes)
+                                  : SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
   StoreAttributes(superblock, inode, attributes, size_bytes, stamp, stamp.generation != sent);
   if (context != nullptr) *context = ReplyContextOf(inode);
   return {};
@@ -398,7 +402,8 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
     if (OwnershipChanged(known, *latest)) InvalidateRights(superblock, inode);
     StoreAttributes(superblock, inode, *latest, std::max(latest->size_bytes, own_end_bytes), since,
                     true);
-  } else if (!overtaken || !latest || ContentChanged(known, *latest)) {
+  } else if (!overtaken || !latest || ContentChanged(known, *latest) ||
+             OwnershipChanged(known, *latest)) {
     InvalidateLocked(superblock, inode);
   } else {
     inode.attribute_generation = since.generation;
@@ -508,7 +513,8 @@ void DropLink(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   Attributes known;
   inode.LoadAttributes(known);
-  // The count stays the server's: a stat must not pair another one with the ctime of this (WALK-14).
+  // The count stays the server's: a stat must not pair another one with the ctime of this
+  // (WALK-14).
   if (known.nlink <= 1 || inode.is_directory()) {
     SetFlag(superblock, inode, icache::kUnlinked, true);
   }

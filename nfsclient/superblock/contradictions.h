@@ -1,9 +1,8 @@
-// contradictions: what late replies have shown of inodes whose attributes are invalid since
-// (ATTR-9), so that replies that show the same do not keep each other from being the latest for
-// ever.
+// contradictions: what late replies have shown of inodes whose attributes have been invalid since
+// then (ATTR-9), so that replies to threads that ask at the same time do not keep each other from
+// being the latest for ever.
 //
-// Bounded: the oldest are forgotten, which costs a GETATTR.
-// Thread safety: all functions.
+// Bounded: one that is forgotten costs a GETATTR. Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_SUPERBLOCK_CONTRADICTIONS_H_
 #define NFSWALK_NFSCLIENT_SUPERBLOCK_CONTRADICTIONS_H_
 
@@ -20,31 +19,31 @@ namespace nfswalk::nfs {
 
 class Contradictions {
  public:
-  static constexpr size_t kMax = 64;
+  struct Contradiction {
+    protocol::Attributes shown;
+    int number = 0;  // of those since the attributes were valid: 1 for the first
+  };
 
-  // `generation`: of the inode's attributes since `reply` made them invalid; no two inodes of the
-  // mount have the same.
-  void Add(uint64_t generation, const protocol::Attributes& reply) {
+  // `generation`: of the inode's attributes since this one; no two inodes of the mount have the
+  // same.
+  void Add(uint64_t generation, const Contradiction& contradiction) {
     const std::lock_guard guard(lock_);
-    replies_[added_++ % kMax] = {generation, reply};
+    slots_[generation % slots_.size()] = {generation, contradiction};
   }
-  std::optional<protocol::Attributes> Find(uint64_t generation) const {
+  std::optional<Contradiction> Find(uint64_t generation) const {
     const std::lock_guard guard(lock_);
-    for (const Reply& reply : replies_) {
-      if (reply.generation == generation) return reply.attributes;
-    }
-    return std::nullopt;
+    const Slot& slot = slots_[generation % slots_.size()];
+    return slot.generation == generation ? std::optional(slot.contradiction) : std::nullopt;
   }
 
  private:
-  struct Reply {
-    uint64_t generation = 0;  // 0: none
-    protocol::Attributes attributes;
+  struct Slot {
+    uint64_t generation = 0;  // 0: unused
+    Contradiction contradiction;
   };
 
   mutable rcu::SpinLock lock_{rcu::LockClass::kLeaf};
-  std::array<Reply, kMax> replies_{};  // this and below: guarded by lock_
-  size_t added_ = 0;
+  std::array<Slot, 64> slots_{};  // guarded by lock_
 };
 
 }  // namespace nfswalk::nfs

@@ -48,16 +48,42 @@ TEST_P(DoctorCommandTest, ReportsWhatTheServerOffers) {
                     HasSubstr("\nWarm stat    'd/f': 100 of 100 in RCU-walk")));
 }
 
+TEST_P(DoctorCommandTest, JsonHasItsKeysWithTheirTypes) {
+  Directory("d");
+  const auto objects =
+      Objects(Run({"doctor", "--json", "--uid", "7", "--gid", "8", "--groups", "9", Url(), "d"}));
+  ASSERT_EQ(objects.size(), 1u);
+  const Json& report = objects[0];
+  EXPECT_EQ(report["url"], Url());
+  EXPECT_EQ(report["version"], GetParam());
+  EXPECT_EQ(report["versions"].size(), 4u);
+  EXPECT_EQ(report["versions"][0]["offered"], true);
+  EXPECT_EQ(report["credential"], Json::parse(R"({"uid": 7, "gid": 8, "groups": [9]})"));
+  EXPECT_EQ(report["round_trip"]["calls"], 32);
+  EXPECT_GT(report["round_trip"]["median_ns"].get<uint64_t>(), 0u);
+  EXPECT_GT(report["limits"]["read_bytes"].get<uint64_t>(), 4095u);
+  EXPECT_EQ(report["limits"]["name_bytes"], 255);
+  EXPECT_EQ(report["listings_with_attributes"], true);
+  EXPECT_GE(report["caches"]["inodes_max"].get<uint64_t>(), 10'000u);
+  EXPECT_TRUE(report["caches"]["limits_from"].is_string());
+  EXPECT_EQ(report["names_per_compound"].is_number(), GetParam() == 4);
+  EXPECT_EQ(report["lookups"][0]["path"], "d");
+  EXPECT_EQ(report["lookups"][0]["in_rcu_mode"], 100);
+  EXPECT_EQ(report["lookups"][0]["left"]["getattr_rpc"], 0);
+  EXPECT_EQ(Names(report["leaving_rcu_mode"]).empty(), GetParam() == 4);
+}
+
 TEST_P(DoctorCommandTest, TellsWhetherAFileOfTheRootIsDelegated) {
   const bool has_sessions = GetParam() == 4;
   const std::string url = has_sessions ? "nfs://127.0.0.1/export?vers=4.2" : Url();
   const auto examine = [&] {
     return Objects(Run({"doctor", "--json", "--uid", "7", "--gid", "7", url})).at(0);
   };
-  EXPECT_EQ(examine()["calls_back"] == true, has_sessions);
+  EXPECT_EQ(examine()["back_channel"] == true, has_sessions);
   EXPECT_TRUE(examine()["delegates_files"].is_null());
   File("f");
-  EXPECT_EQ(examine()["delegates_files"].is_boolean(), has_sessions);
+  const bool is_known = has_sessions && server_->properties().delegates;
+  EXPECT_EQ(examine()["delegates_files"].is_boolean(), is_known);
   ASSERT_EQ(chmod((root_ / "f").c_str(), 0), 0);
   EXPECT_TRUE(examine()["delegates_files"].is_null());
 }

@@ -8,7 +8,7 @@ class OracleDelegations::Granted : public protocol::Delegation {
  public:
   Granted(OracleDelegations& delegations, NodeId node) : delegations_(delegations), node_(node) {}
   ~Granted() override {
-    delegations_.on_return_();
+    if (delegations_.on_return_) delegations_.on_return_();
     const std::lock_guard lock(delegations_.mutex_);
     delegations_.held_.erase(node_);
     delegations_.returned_.notify_all();

@@ -1,7 +1,7 @@
-// oracle_delegations: the delegations that an OracleServer has granted, a file one at most.
+// oracle_delegations: the delegations that an OracleServer has granted, at most one for each file.
 //
-// Thread safety: all functions are called with the server's mutex held, but for those of what
-// Grant() returns.
+// Thread safety: all functions are called with the server's mutex held, except those of the object
+// that Grant() returns.
 #ifndef NFSWALK_TESTS_STRESS_ORACLE_DELEGATIONS_H_
 #define NFSWALK_TESTS_STRESS_ORACLE_DELEGATIONS_H_
 
@@ -19,12 +19,13 @@ namespace nfswalk::stress {
 
 class OracleDelegations {
  public:
-  // `mutex`: the server's. `on_return` runs on the client's thread, before the server knows that a
-  // delegation is returned.
+  // `mutex`: the server's. `on_return` (may be empty) runs on the client's thread, before the
+  // server knows that a delegation is returned.
   OracleDelegations(std::mutex& mutex, std::function<void()> on_return)
       : mutex_(mutex), on_return_(std::move(on_return)) {}
 
-  // Null where the server grants none: the file is delegated, or it is the turn of a refusal.
+  // Null where the server grants none: the file is delegated, or this is one of the requests that
+  // it refuses (every fourth).
   std::unique_ptr<protocol::Delegation> Grant(NodeId node);
   // Calls the client, and waits until the file is not delegated any more. `lock`: of the mutex.
   void Recall(NodeId node, std::unique_lock<std::mutex>& lock);

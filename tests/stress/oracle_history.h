@@ -3,10 +3,10 @@
 // A tree is a set of facts: what a name leads to, where a directory is, the mode of a node, its
 // attributes. Each fact has a sequence of versions, and the changes between them.
 //
-// A caching client that is the only one to change a tree may show a change from the server's
-// critical section on, and must once the changing call has returned. So a version may be seen from
-// the tick at which the server makes it until the call returns that replaces it (WALK-15). Both are
-// ticks of one counter.
+// A caching client that is the only one to change a tree, or is told before others do, may show a
+// change from the server's critical section on, and must once the changing call has returned. So a
+// version may be seen from the tick at which the server makes it until the call returns that
+// replaces it (WALK-15). Both are ticks of one counter.
 //
 // Thread safety: none, except that the caller of a change may write its `returned` while other
 // threads add to the history.

@@ -192,11 +192,7 @@ Operation OracleLoad::RandomOperation(Random& random) const {
 Operation OracleLoad::CalmOperation(Worker& worker) const {
   Random& random = worker.random;
   Operation operation = RandomOperation(random);
-  if (worker.directory.empty() || OneIn(random, 32)) {
-    // Requests about a file that has just been delegated, or recalled, are in flight then.
-    worker.directory =
-        options_.delegated ? std::string(kTops[0]) + "/" + Any(random, kMiddles) : Middle(random);
-  }
+  if (worker.directory.empty() || OneIn(random, 32)) worker.directory = Middle(random);
   if (!OneIn(random, 8)) operation.path = worker.directory + "/" + Any(random, kLeaves);
   return operation;
 }

@@ -1,5 +1,5 @@
 // oracle_load: threads that change a small tree through one client while they walk it, and the
-// check of every result.
+// check of every result. Where files are delegated another client changes them as well.
 //
 // A round: change and walk; then, with all threads paused, check each walk, compare the client's
 // tree with the server's, and forget the history. Random choices come from the seed; the
@@ -63,8 +63,10 @@ class OracleLoad {
   // Wrong results, as messages; the first few of each kind.
   const std::vector<std::string>& violations() const { return violations_; }
   Client& client() { return *client_; }
-  // Takes back all that is delegated; returns how often another client has had to wait for that.
-  uint64_t RecallAll() { return server_->RecallAll(); }
+  // How often another client's change has had to wait for a recall.
+  uint64_t recalls() const { return server_->recalls(); }
+  // Takes back all that is delegated.
+  void RecallAll() { server_->RecallAll(); }
 
   // Yields now and then, to widen a window.
   static void YieldSometimes();

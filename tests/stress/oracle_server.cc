@@ -380,7 +380,7 @@ Attributes OracleServer::SetNow(NodeId node, const SetAttributes& wanted, const 
   return now;
 }
 
-// The name may lead to another file by now, which the client has opened by it.
+// The name may lead to another file by now, which the client is told of by the error.
 protocol::OpenReply OracleServer::Open(const FileHandle& directory, std::string_view name,
                                        const FileHandle& file, bool, bool write,
                                        const Credential& who, protocol::AskDelegation ask) {
@@ -433,10 +433,9 @@ void OracleServer::ChangeByOther(std::string_view path, const SetAttributes& wan
   }
 }
 
-uint64_t OracleServer::RecallAll() {
+void OracleServer::RecallAll() {
   std::unique_lock lock(mutex_);
   delegations_.RecallAll(lock);
-  return delegations_.recalled();
 }
 
 protocol::ReadReply OracleServer::Read(const FileHandle&, uint64_t, std::span<std::byte>,

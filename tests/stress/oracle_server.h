@@ -29,7 +29,7 @@ class OracleServer : public protocol::Protocol {
   struct Options {
     // Runs on the caller's thread when a reply is complete but not yet delivered.
     std::function<void()> on_reply;
-    // Files are opened by name, and delegated to who opens them to read.
+    // Files are opened by name, and delegated to whoever opens them to read.
     bool delegates = false;
   };
 
@@ -40,11 +40,13 @@ class OracleServer : public protocol::Protocol {
   // Returns the change that this thread's last call made, or null, and forgets it.
   static Change* TakeChange();
 
-  // Makes a change of another client, which has returned when the next change is made: recalls the
-  // file at `path` first. Nothing if there is none.
+  // Recalls the file at `path`, then changes it as another client would; the change has returned
+  // before the next one is made. Does nothing where there is no such file.
   void ChangeByOther(std::string_view path, const protocol::SetAttributes& wanted);
-  // Takes back all delegations; returns how many have been recalled in all.
-  uint64_t RecallAll();
+  // Takes back all delegations.
+  void RecallAll();
+  // Recalls so far. Preconditions: no call is in flight.
+  uint64_t recalls() const { return delegations_.recalled(); }
 
   protocol::RootReply GetRoot(const Credential&) override;
   protocol::AttributesReply GetAttributes(const FileHandle& file, const Credential&) override;

@@ -59,9 +59,11 @@ std::string RightsText(uint32_t granted) {
 }
 
 std::string_view DelegationsText(const ServerExamination& server) {
-  if (!*server.calls_back) return "none: the server has not bound a connection to call over";
-  if (!server.delegates_files) return "not known: no file in the root that may be read";
-  return *server.delegates_files ? "of files that are read (option delegs)"
+  if (!*server.has_back_channel)
+    return "not known: the server has bound no connection to call over";
+  if (!server.delegates_files)
+    return "not known: the server says that it cannot call, or no file of the root could be opened";
+  return *server.delegates_files ? "granted for files that are opened to read (option delegs)"
                                  : "refused for a file that was opened to read";
 }
 
@@ -98,7 +100,7 @@ std::string ServerText(const DoctorFindings& findings) {
                   *server.names_per_compound)
             : "not known how many names go into one COMPOUND: no directory in the root");
   }
-  if (server.calls_back) text += Line("Delegations", DelegationsText(server));
+  if (server.has_back_channel) text += Line("Delegations", DelegationsText(server));
   return text;
 }
 
@@ -198,7 +200,7 @@ void AddServer(JsonObject& object, const ServerExamination& server) {
       .Set("case_insensitive", server.limits.case_insensitive)
       .Set("listings_with_attributes", server.listings_with_attributes)
       .Set("names_per_compound", server.names_per_compound)
-      .Set("calls_back", server.calls_back)
+      .Set("back_channel", server.has_back_channel)
       .Set("delegates_files", server.delegates_files)
       .Set("root_granted", granted);
 }

@@ -16,8 +16,9 @@ constexpr uint32_t kContactMs = 5000;
 constexpr uint32_t kTimeoutDs = 50;
 constexpr size_t kRoundTrips = 32;
 constexpr size_t kWarmLookups = 100;
-constexpr std::chrono::seconds kCallBackMax{1};
-constexpr std::chrono::milliseconds kCallBackPoll{5};
+constexpr std::chrono::seconds kBackChannelMax{1};
+constexpr std::chrono::milliseconds kBackChannelPoll{5};
+constexpr size_t kOpensMax = 8;
 
 template <typename Call>
 uint64_t DurationOf(Call call) {
@@ -73,22 +74,35 @@ std::optional<size_t> CountNamesPerCompound(Protocol& protocol, const protocol::
 }
 
 // The server binds a connection to call over while others are used.
-bool AwaitCallback(const Protocol& protocol) {
-  const Clock::time_point end = Clock::now() + kCallBackMax;
+bool AwaitBackChannel(const Protocol& protocol) {
+  const Clock::time_point end = Clock::now() + kBackChannelMax;
   while (!protocol.transport_stats().has_back_channel) {
     if (Clock::now() >= end) return false;
-    std::this_thread::sleep_for(kCallBackPoll);
+    std::this_thread::sleep_for(kBackChannelPoll);
   }
   return true;
 }
 
-// Opens the file, and closes it. nullopt: it may not be read.
-std::optional<bool> IsDelegated(Protocol& protocol, const protocol::FileHandle& root,
-                                const DirectoryEntry& file, const Credential& credential) {
-  const auto opened = protocol.Open(root, file.name, *file.handle, /*read=*/true, /*write=*/false,
-                                    credential, protocol::AskDelegation::kYes);
-  if (opened.error != std::errc{}) return std::nullopt;
-  return opened.delegation != nullptr;
+// Opens files of the root, and closes them, until one may be read. nullopt: none was opened, or the
+// server was not asked for a delegation.
+std::optional<bool> OpensWithDelegation(Protocol& protocol, const protocol::FileHandle& root,
+                                        const protocol::ReadDirReply& listing,
+                                        const Credential& credential) {
+  size_t tried = 0;
+  for (const DirectoryEntry& entry : listing.entries) {
+    if (!entry.attributes || !entry.handle) continue;
+    if (entry.attributes->type != protocol::FileType::kRegular) continue;
+    if (++tried > kOpensMax) return std::nullopt;
+    const uint64_t refused = protocol.transport_stats().delegations.refused;
+    const auto opened = protocol.Open(root, entry.name, *entry.handle, /*read=*/true,
+                                      /*write=*/false, credential, protocol::AskDelegation::kYes);
+    if (opened.error == std::errc::permission_denied) continue;
+    if (opened.error != std::errc{}) return std::nullopt;
+    if (opened.delegation != nullptr) return true;
+    if (protocol.transport_stats().delegations.refused != refused) return false;
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
@@ -103,10 +117,9 @@ void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
         protocol.can_lookup_paths() && !found.names_per_compound) {
       found.names_per_compound = CountNamesPerCompound(protocol, root, entry.name, credential);
     }
-    if (complete && entry.attributes->type == protocol::FileType::kRegular &&
-        found.calls_back == true && !found.delegates_files) {
-      found.delegates_files = IsDelegated(protocol, root, entry, credential);
-    }
+  }
+  if (found.has_back_channel == true) {
+    found.delegates_files = OpensWithDelegation(protocol, root, listing, credential);
   }
 }
 
@@ -133,7 +146,9 @@ void ExamineUsed(ExaminedServer& examined, const Credential& credential) {
   found.root = root.attributes;
   found.root_granted = protocol.Access(root.handle, credential).granted;
   found.round_trip = MeasureRoundTrip(protocol, root.handle, credential);
-  if (examined.connection.server.minor_version > 0u) found.calls_back = AwaitCallback(protocol);
+  if (examined.connection.server.minor_version > 0u) {
+    found.has_back_channel = AwaitBackChannel(protocol);
+  }
   ExamineListing(protocol, root.handle, credential, found);
 }
 

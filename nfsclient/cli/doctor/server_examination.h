@@ -52,9 +52,10 @@ struct ServerExamination {
   // without a directory in the root.
   static constexpr size_t kNamesTried = 256;
   std::optional<size_t> names_per_compound;
-  // Version 4.1 and later: whether the server can call this client, and whether it has delegated a
-  // file. Unknown without a file in the root that may be read.
-  std::optional<bool> calls_back;
+  // Version 4.1 and later: whether the server has bound a connection to call over within a second;
+  // whether it has delegated a file, which is unknown unless one of the root could be opened, and
+  // if the server says that its calls do not arrive.
+  std::optional<bool> has_back_channel;
   std::optional<bool> delegates_files;
 };
 

@@ -142,8 +142,9 @@ TEST_F(DelegationsTest, AFileThatIsOpenOutlivesItsDelegation) {
   one = nullptr;
   EXPECT_EQ(calls(OP_CLOSE), closes);
   other = nullptr;
-  EXPECT_EQ(calls(OP_CLOSE), closes + 1);
-  EXPECT_EQ(nfs4_.opens(), 0u);
+  // The thread that returns the delegation may be the last to hold the open.
+  server_.AwaitCalls(OP_CLOSE, closes + 1);
+  while (nfs4_.opens() != 0) std::this_thread::yield();
 }
 
 TEST_F(DelegationsTest, AClosedFileIsClosedWithItsDelegation) {

@@ -116,25 +116,28 @@ TEST(DoctorReport, UnknownValuesReadAsUnknown) {
   EXPECT_THAT(DoctorText(findings), HasSubstr("not known, the root is empty"));
   EXPECT_THAT(DoctorJson(findings).text(),
               HasSubstr(R"("listings_with_attributes":null,"names_per_compound":null,)"
-                        R"("calls_back":null,"delegates_files":null)"));
+                        R"("back_channel":null,"delegates_files":null)"));
 }
 
 TEST(DoctorText, SaysWhetherFilesAreDelegated) {
   DoctorFindings findings{"nfs://s/e", Options(""), Credential(1, 2), {}, {}, {}, {}, {}};
   findings.server = GoodServer();
   EXPECT_THAT(DoctorText(findings), Not(HasSubstr("Delegations")));
-  const auto says = [&](bool calls_back, std::optional<bool> delegates_files) {
-    findings.server.calls_back = calls_back;
+  const auto says = [&](bool has_back_channel, std::optional<bool> delegates_files) {
+    findings.server.has_back_channel = has_back_channel;
     findings.server.delegates_files = delegates_files;
     const std::string text = DoctorText(findings);
     const size_t begin = text.find("\nDelegations  ");
     return begin == text.npos ? ""
                               : text.substr(begin + 14, text.find('\n', begin + 1) - begin - 14);
   };
-  EXPECT_EQ(says(false, std::nullopt), "none: the server has not bound a connection to call over");
-  EXPECT_EQ(says(true, std::nullopt), "not known: no file in the root that may be read");
+  EXPECT_EQ(says(false, std::nullopt),
+            "not known: the server has bound no connection to call over");
+  EXPECT_EQ(
+      says(true, std::nullopt),
+      "not known: the server says that it cannot call, or no file of the root could be opened");
   EXPECT_EQ(says(true, false), "refused for a file that was opened to read");
-  EXPECT_EQ(says(true, true), "of files that are read (option delegs)");
+  EXPECT_EQ(says(true, true), "granted for files that are opened to read (option delegs)");
 }
 
 TEST(Summarize, HasTheMiddleOfWhatWasMeasured) {

@@ -230,6 +230,30 @@ TEST_F(AttributesFresh, AreThoseOfARequestThatWasSentBehindTheFirstContradiction
   EXPECT_TRUE(take_in(after, again));
 }
 
+// ATTR-9. There are always two requests in flight, and each reply shows another change.
+TEST_F(AttributesFresh, AreThoseOfSomeReplyAlthoughTheFileChangesAllTheTime) {
+  Mount();
+  const icache::InodeRef file = InodeOf("d/f");
+  protocol::Attributes reply;
+  nfs::CopyAttributes(*file, reply);
+  const auto stamp = [&] { return nfs::Stamp(superblock()); };
+  const auto take_in = [&](nfs::SendStamp sent) {
+    ++reply.change;
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *file, reply, sent), kOk);
+    return !nfs::HasValidityBits(*file, icache::kInvalidChange);
+  };
+  nfs::SendStamp first = stamp(), second = stamp();
+  EXPECT_TRUE(take_in(first));
+  int taken_in = 0;
+  constexpr int kReplies = 60;
+  for (int i = 0; i < kReplies; ++i) {
+    first = second;
+    second = stamp();
+    taken_in += take_in(first);
+  }
+  EXPECT_GE(taken_in, kReplies / 10);
+}
+
 // DELEG-1. The GETATTR was sent behind the OPEN, and answered before a change of another client
 // that the OPEN has seen, and that was known before.
 TEST_F(AttributesFresh, AreNoneFromBeforeTheGrantOfADelegation) {
