@@ -327,9 +327,9 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   } else {
     GrowLifetime(superblock, inode, now);
   }
-  const uint64_t size_bytes = own_end_bytes
-                                  ? std::max(attributes.size_bytes, *own_end_bytes)
-                                  : SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
+  const uint64_t size_bytes =
+      own_end_bytes ? std::max(attributes.size_bytes, *own_end_bytes)
+                    : SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
   StoreAttributes(superblock, inode, attributes, size_bytes, stamp, stamp.generation != sent);
   if (context != nullptr) *context = ReplyContextOf(inode);
   return {};
@@ -513,8 +513,7 @@ void DropLink(Superblock& superblock, Inode& inode) {
   std::lock_guard guard(inode.lock);
   Attributes known;
   inode.LoadAttributes(known);
-  // The count stays the server's: a stat must not pair another one with the ctime of this
-  // (WALK-14).
+  // The count stays the server's: a stat must not pair another one with the ctime of this (WALK-14).
   if (known.nlink <= 1 || inode.is_directory()) {
     SetFlag(superblock, inode, icache::kUnlinked, true);
   }

@@ -58,7 +58,7 @@ std::string Beside(const std::string& path, std::string_view name) {
 }  // namespace
 
 void Tally::Add(const Tally& other) {
-  for (uint64_t Tally::*count :
+  for (uint64_t Tally::* count :
        {&Tally::walks, &Tally::cached, &Tally::path_hits, &Tally::strict, &Tally::found,
         &Tally::absent, &Tally::denied, &Tally::not_directory, &Tally::torn, &Tally::loose,
         &Tally::undecided, &Tally::try_again, &Tally::stale, &Tally::changes}) {
