@@ -266,7 +266,7 @@ class File final {
 
   // Throws std::bad_alloc.
   static std::unique_ptr<File> Make(nfs::OpenContext context, nfs::Superblock& superblock,
-                                    uint32_t mode);
+                                    uint32_t rights);
   explicit File(std::shared_ptr<State> state);
   std::errc CheckWrite(uint64_t offset_bytes, size_t size_bytes) const;
   std::errc ChangeSpace(const protocol::Allocation& allocation);
@@ -349,9 +349,9 @@ class Node {
 
   [[nodiscard]] Result<Attributes> Stat(std::string_view path, const Credential& credential,
                                         ResolveFlags flags = {}) const;
-  // mode: kMay* bits; 0 asks for existence only. errc{}, or permission_denied among others.
-  [[nodiscard]] std::errc Access(std::string_view path, uint32_t mode, const Credential& credential,
-                                 ResolveFlags flags = {}) const;
+  // `rights`: kMay* bits; 0 asks for existence only. errc{}, or permission_denied among others.
+  [[nodiscard]] std::errc Access(std::string_view path, uint32_t rights,
+                                 const Credential& credential, ResolveFlags flags = {}) const;
   // readlink(2): copies at most into.size() bytes, without a NUL; returns their number.
   [[nodiscard]] Result<size_t> ReadLink(std::string_view path, std::span<char> into,
                                         const Credential& credential,
@@ -385,10 +385,10 @@ class Node {
   [[nodiscard]] Result<std::unique_ptr<Directory>> OpenDirectory(
       std::string_view path, const Credential& credential, ResolveFlags flags = {},
       bool has_listing = false) const;
-  // Opens for kMayRead, kMayWrite or both; close-to-open unless nocto. Version 4 opens by name (RFC
-  // 7530 16.16), and "" by handle from 4.1 on; in 4.0 by any name known of the file, ESTALE if the
-  // server has none of them.
-  [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t mode,
+  // `rights`: kMayRead, kMayWrite or both, and kTruncate with kMayWrite; else invalid_argument.
+  // Close-to-open unless nocto. Version 4 opens by name (RFC 7530 16.16), and "" by handle from 4.1
+  // on; in 4.0 by any name known of the file, ESTALE if the server has none of them.
+  [[nodiscard]] Result<std::unique_ptr<File>> Open(std::string_view path, uint32_t rights,
                                                    const Credential& credential,
                                                    ResolveFlags flags = {}) const;
   // Needs no right to the file itself, as open(2) with O_PATH.
@@ -479,11 +479,11 @@ class Node {
                                          std::string_view path, const Credential& credential,
                                          ResolveFlags flags);
   static Result<std::unique_ptr<File>> OpenFound(nfs::Superblock& superblock, walk::RefWalk& walk,
-                                                 uint32_t mode, bool creates,
+                                                 uint32_t rights, bool creates,
                                                  const nfs::SendStamp* begun, bool as_named);
   // Open(), as part of a call that has `begun` before (may be null).
   Result<std::unique_ptr<File>> OpenSince(const nfs::SendStamp* begun, std::string_view path,
-                                          uint32_t mode, const Credential& credential,
+                                          uint32_t rights, const Credential& credential,
                                           ResolveFlags flags) const;
   static Result<OpenResult> OpenCreated(nfs::Superblock& superblock, walk::RefWalk& walk,
                                         uint32_t rights, uint32_t mode, bool exclusive);

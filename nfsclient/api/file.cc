@@ -21,18 +21,19 @@ namespace {
 
 // Checks in the order of pread(2) and rw_verify_area(): the offset, the access mode, the end. The
 // server checks its s_maxbytes.
-std::errc CheckTransfer(uint32_t mode, uint32_t needed, uint64_t offset_bytes, size_t size_bytes) {
+std::errc CheckTransfer(uint32_t rights, uint32_t needed, uint64_t offset_bytes,
+                        size_t size_bytes) {
   if (offset_bytes > kFileBytesMax) return std::errc::invalid_argument;
-  if ((mode & needed) == 0) return std::errc::bad_file_descriptor;
+  if ((rights & needed) == 0) return std::errc::bad_file_descriptor;
   return size_bytes > kFileBytesMax - offset_bytes ? std::errc::invalid_argument : std::errc{};
 }
 
 }  // namespace
 
 std::unique_ptr<File> File::Make(nfs::OpenContext context, nfs::Superblock& superblock,
-                                 uint32_t mode) {
+                                 uint32_t rights) {
   const bool is_unchanged = nfs::NoteDataInUse(*context.inode);
-  auto state = std::make_shared<State>(std::move(context), superblock, mode, is_unchanged);
+  auto state = std::make_shared<State>(std::move(context), superblock, rights, is_unchanged);
   std::byte* const memory = state->file.data();
   return std::unique_ptr<File>(::new (memory) File(std::move(state)));
 }
@@ -42,21 +43,21 @@ File::~File() = default;
 
 void File::operator delete(File* file, std::destroying_delete_t) {
   if (rcu::InForkedChild()) return;  // where nothing in it may be destroyed
-  if ((file->state_->mode & kMayWrite) != 0) (void)file->state_->FlushAtEnd();
+  if ((file->state_->rights & kMayWrite) != 0) (void)file->state_->FlushAtEnd();
   file->ReleaseLocks();
   const std::shared_ptr<State> state = std::move(file->state_);
   file->~File();
 }
 
 Result<size_t> File::PRead(std::span<std::byte> into, uint64_t offset_bytes) {
-  const std::errc refused = CheckTransfer(state_->mode, kMayRead, offset_bytes, into.size());
+  const std::errc refused = CheckTransfer(state_->rights, kMayRead, offset_bytes, into.size());
   if (refused != std::errc{}) return std::unexpected(refused);
   if (state_->superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
   return state_->Read(into, offset_bytes);
 }
 
 std::errc File::CheckWrite(uint64_t offset_bytes, size_t size_bytes) const {
-  const std::errc refused = CheckTransfer(state_->mode, kMayWrite, offset_bytes, size_bytes);
+  const std::errc refused = CheckTransfer(state_->rights, kMayWrite, offset_bytes, size_bytes);
   if (refused != std::errc{}) return refused;
   return state_->superblock.shut_down.load() ? std::errc::operation_canceled : std::errc{};
 }
@@ -100,8 +101,7 @@ void File::BeginClose() {
 
 std::errc File::Close() {
   if (rcu::InForkedChild()) return std::errc::operation_canceled;
-  const std::errc error =
-      (state_->mode & kMayWrite) == 0 ? std::errc{} : state_->SyncAtClose();
+  const std::errc error = (state_->rights & kMayWrite) == 0 ? std::errc{} : state_->SyncAtClose();
   ReleaseLocks();
   return error;
 }
@@ -109,7 +109,7 @@ std::errc File::Close() {
 Result<Attributes> File::SetAttributesOf(const SetAttributes& attributes) {
   nfs::Superblock& superblock = state_->superblock;
   const bool sizes = attributes.size_bytes.has_value();
-  if (sizes && ((state_->mode & kMayWrite) == 0 || *attributes.size_bytes > kFileBytesMax)) {
+  if (sizes && ((state_->rights & kMayWrite) == 0 || *attributes.size_bytes > kFileBytesMax)) {
     return std::unexpected(std::errc::invalid_argument);
   }
   if (superblock.shut_down.load()) return std::unexpected(std::errc::operation_canceled);
@@ -145,7 +145,7 @@ std::errc File::ChangeSpace(const protocol::Allocation& allocation) {
   if (allocation.offset_bytes > kFileBytesMax || allocation.size_bytes == 0) {
     return std::errc::invalid_argument;
   }
-  if ((state_->mode & kMayWrite) == 0) return std::errc::bad_file_descriptor;
+  if ((state_->rights & kMayWrite) == 0) return std::errc::bad_file_descriptor;
   if (allocation.size_bytes > kFileBytesMax - allocation.offset_bytes) {
     return std::errc::file_too_large;
   }
@@ -168,7 +168,7 @@ Result<uint64_t> File::CopyFrom(const File& source, uint64_t source_offset_bytes
   if (rcu::InForkedChild() || state_->superblock.shut_down.load()) {
     return std::unexpected(std::errc::operation_canceled);
   }
-  if ((state_->mode & kMayWrite) == 0 || (from.mode & kMayRead) == 0) {
+  if ((state_->rights & kMayWrite) == 0 || (from.rights & kMayRead) == 0) {
     return std::unexpected(std::errc::bad_file_descriptor);
   }
   if (&from.superblock != &state_->superblock) {

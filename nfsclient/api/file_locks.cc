@@ -36,7 +36,7 @@ std::errc File::SetLock(uint64_t owner, LockType type, uint64_t offset_bytes, ui
   const auto range = RangeOf(offset_bytes, length_bytes);
   if (!range) return range.error();
   const uint32_t needed = type == LockType::kRead ? kMayRead : kMayWrite;
-  if ((state_->mode & needed) == 0) return std::errc::bad_file_descriptor;
+  if ((state_->rights & needed) == 0) return std::errc::bad_file_descriptor;
   if (state_->superblock.shut_down.load()) return std::errc::operation_canceled;
   state_->lock_owners.Add(owner);
   return data::SetLock({state_->superblock, state_, owner}, {type, *range}, wait);

@@ -14,18 +14,18 @@
 
 namespace nfswalk {
 
-// Whether a file can be opened so: rights, and kTruncate only with kMayWrite.
-constexpr bool IsOpenMode(uint32_t mode) {
-  const uint32_t rights = mode & ~kTruncate;
-  return rights != 0 && (rights & ~(kMayRead | kMayWrite)) == 0 &&
-         (rights == mode || (rights & kMayWrite) != 0);
+// Whether a file can be opened with these: kMayRead, kMayWrite, and kTruncate only with kMayWrite.
+constexpr bool AreOpenRights(uint32_t rights) {
+  const uint32_t needed = rights & ~kTruncate;
+  return needed != 0 && (needed & ~(kMayRead | kMayWrite)) == 0 &&
+         (needed == rights || (needed & kMayWrite) != 0);
 }
 
 struct File::State : data::FileData {
-  State(nfs::OpenContext context, nfs::Superblock& of, uint32_t rights, bool unchanged)
-      : data::FileData(std::move(context), of), mode(rights), is_unchanged(unchanged) {}
+  State(nfs::OpenContext context, nfs::Superblock& of, uint32_t opened_with, bool unchanged)
+      : data::FileData(std::move(context), of), rights(opened_with), is_unchanged(unchanged) {}
 
-  const uint32_t mode;  // kMayRead, kMayWrite
+  const uint32_t rights;  // kMayRead, kMayWrite
   const bool is_unchanged;
 
   // The memory of the File, so that an open allocates once.

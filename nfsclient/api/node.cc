@@ -71,22 +71,22 @@ Result<Attributes> Node::Stat(std::string_view path, const Credential& credentia
                         : StatFrom(superblock_, at_.get(), path, credential, flags);
 }
 
-std::errc Node::Access(std::string_view path, uint32_t mode, const Credential& credential,
+std::errc Node::Access(std::string_view path, uint32_t rights, const Credential& credential,
                        ResolveFlags flags) const {
   const WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kAccess, path, flags);
   if (request.error != kOk) return request.error;
-  if ((mode & ~(kMayRead | kMayWrite | kMayExecute)) != 0) return std::errc::invalid_argument;
+  if ((rights & ~(kMayRead | kMayWrite | kMayExecute)) != 0) return std::errc::invalid_argument;
   return walk::Resolve(
       superblock_, request.start, request.path, credential, request.flags,
       [&](RcuWalk& walk) -> RcuOutcome {
-        if (mode == 0) return walk.ConfirmUsed();
-        auto permission = walk.Permission(mode);
+        if (rights == 0) return walk.ConfirmUsed();
+        auto permission = walk.Permission(rights);
         if (permission.need != NeedRef::kNone) return {permission.need};
         return permission.granted ? walk.ConfirmUsed() : walk.Confirm(std::errc::permission_denied);
       },
       [&](RefWalk& walk) {
-        if (mode != 0) walk.RefreshAhead();
-        return nfs::PermissionRef(superblock_, walk.inode(), walk.credential(), mode);
+        if (rights != 0) walk.RefreshAhead();
+        return nfs::PermissionRef(superblock_, walk.inode(), walk.credential(), rights);
       });
 }
 

@@ -212,7 +212,7 @@ Result<OpenResult> Node::OpenCreated(nfs::Superblock& superblock, RefWalk& walk,
 Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, uint32_t mode,
                                        bool exclusive, const Credential& credential,
                                        ResolveFlags flags) const {
-  if (!IsOpenMode(exclusive ? rights & ~kModeAtOnce : rights)) {
+  if (!AreOpenRights(exclusive ? rights & ~kModeAtOnce : rights)) {
     return std::unexpected(std::errc::invalid_argument);
   }
   const auto create = [&](RefWalk& walk) {

@@ -39,7 +39,7 @@ bool IsUnlinked(const icache::Inode& inode) {
 struct OpenRequest {
   nfs::Superblock& superblock;
   icache::Inode& inode;
-  uint32_t mode;
+  uint32_t rights;
   const Credential& credential;
 
   // True of an error of an OPEN by name which says that it leads to the regular file no more.
@@ -55,9 +55,9 @@ struct OpenRequest {
   }
   protocol::OpenReply Send(const protocol::FileHandle& directory, std::string_view name) const {
     const auto ask =
-        mode == kMayRead ? nfs::AsksDelegation(superblock, inode) : protocol::AskDelegation::kNo;
-    return superblock.protocol->Open(directory, name, inode.handle(), (mode & kMayRead) != 0,
-                                     (mode & kMayWrite) != 0, credential, ask);
+        rights == kMayRead ? nfs::AsksDelegation(superblock, inode) : protocol::AskDelegation::kNo;
+    return superblock.protocol->Open(directory, name, inode.handle(), (rights & kMayRead) != 0,
+                                     (rights & kMayWrite) != 0, credential, ask);
   }
 };
 
@@ -189,7 +189,7 @@ RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, 
 }  // namespace
 
 Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWalk& walk,
-                                              uint32_t mode, bool creates,
+                                              uint32_t rights, bool creates,
                                               const nfs::SendStamp* begun, bool as_named) {
   icache::Inode& inode = walk.inode();
   if (inode.is_directory()) return std::unexpected(std::errc::is_a_directory);
@@ -209,8 +209,8 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   // A stamp is a store that all threads share. An open by handle sends nothing.
   const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
   const uint64_t epoch = inode.access.epoch();
-  const OpenRequest request{superblock, inode, mode, key};
-  auto state = mode == kMayRead ? ShareDelegated(superblock, walk) : nullptr;
+  const OpenRequest request{superblock, inode, rights, key};
+  auto state = rights == kMayRead ? ShareDelegated(superblock, walk) : nullptr;
   const bool is_local = state != nullptr;
   auto opened = is_local        ? protocol::OpenReply()
                 : !by_name      ? request.Send({}, {})
@@ -237,36 +237,36 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
       !nfs::MayCreateInSticky(superblock, walk.parent(), inode, key)) {
     failed = std::errc::permission_denied;
   }
-  const uint32_t rights = mode & ~kTruncate;
+  const uint32_t needed = rights & ~kTruncate;
   if (failed == kOk) {
-    failed = granted ? nfs::CheckAccess(inode, *granted, rights)
-                     : nfs::PermissionRef(superblock, inode, walk.credential(), rights);
+    failed = granted ? nfs::CheckAccess(inode, *granted, needed)
+                     : nfs::PermissionRef(superblock, inode, walk.credential(), needed);
   }
   if (failed != kOk) return std::unexpected(failed);
-  if (rights != mode) {  // do_truncate() of open(2)
+  if (needed != rights) {  // do_truncate() of open(2)
     const auto cut = data::SetAttributesOf(superblock, inode, {.size_bytes = 0}, key);
     if (!cut) return std::unexpected(cut.error());
   }
   return File::Make({std::move(*counted), std::move(state), walk.TakeCredential()}, superblock,
-                    rights);
+                    needed);
 }
 
-Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t mode,
+Result<std::unique_ptr<File>> Node::Open(std::string_view path, uint32_t rights,
                                          const Credential& credential, ResolveFlags flags) const {
-  return OpenSince(nullptr, path, mode, credential, flags);
+  return OpenSince(nullptr, path, rights, credential, flags);
 }
 
 Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::string_view path,
-                                              uint32_t mode, const Credential& credential,
+                                              uint32_t rights, const Credential& credential,
                                               ResolveFlags flags) const {
   WalkRequest request = RequestOf(superblock_, at_.get(), PathCall::kOpen, path, flags);
   if (request.error != kOk) return std::unexpected(request.error);
-  if (!IsOpenMode(mode)) return std::unexpected(std::errc::invalid_argument);
+  if (!AreOpenRights(rights)) return std::unexpected(std::errc::invalid_argument);
   if (request.flags.cached) return std::unexpected(CachedError(superblock_));
   request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
   const bool asks_server = superblock_.protocol->opens_by_name() || !superblock_.options.nocto ||
-                           (mode & kTruncate) != 0;
-  const bool has_delegations = superblock_.protocol->opens_by_name() && mode == kMayRead &&
+                           (rights & kTruncate) != 0;
+  const bool has_delegations = superblock_.protocol->opens_by_name() && rights == kMayRead &&
                                superblock_.delegated_inodes.size() != 0;
   RcuOpen taken;
   // Once more, by the server, if the delegation has ended by the time that its state is shared.
@@ -278,12 +278,12 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
         superblock_, request.start, request.path, credential, request.flags, &RefWalk::Resolve,
         [&](RefWalk& walk) {
           taken = {};
-          file = OpenFound(superblock_, walk, mode, /*creates=*/false, begun, flags.as_named);
+          file = OpenFound(superblock_, walk, rights, /*creates=*/false, begun, flags.as_named);
           return file ? kOk : file.error();
         },
         [&](RcuWalk& walk) -> RcuOutcome {
           if (needs_reference) return {NeedRef::kComplete};
-          return OpenRcu(superblock_, walk, mode, taken);
+          return OpenRcu(superblock_, walk, rights, taken);
         });
     if (error != kOk) return std::unexpected(error);
     if (!taken.context) return file;
@@ -296,7 +296,7 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
     taken = {};
   }
   try {
-    return File::Make(std::move(*taken.context), superblock_, mode);
+    return File::Make(std::move(*taken.context), superblock_, rights);
   } catch (const std::bad_alloc&) {
     return std::unexpected(std::errc::not_enough_memory);
   }

@@ -89,12 +89,6 @@ void Caller::Start(Started& started, const sunrpc_auth::Credential& credential) 
   started.connection->Submit(started.call);
 }
 
-std::errc Caller::Await(Started& started) {
-  if (started.connection == nullptr) return started.error;
-  Budget budget = NewBudget();
-  return retry_.Await(*started.connection, started.call, budget).error;
-}
-
 std::optional<std::errc> Caller::Resume(Started& started, Budget& budget) {
   if (started.connection == nullptr) return started.error;
   const auto result = retry_.Resume(*started.connection, started.call, budget, started.attempts);

@@ -99,10 +99,8 @@ class Caller {
   // of kJukebox is returned, not repeated.
   template <typename Reply, typename Decode>
   Reply Finish(Started& started, Decode decode) {
-    Reply reply;
-    reply.error = Await(started);
-    if (reply.error == std::errc{}) DecodeResults(started.call, decode, reply);
-    return reply;
+    Budget budget = NewBudget();
+    return *Resume<Reply>(started, budget, decode);
   }
 
   // Waits for a started call, as Retry::Resume(): nullopt if the wait ended before the call.
@@ -193,7 +191,6 @@ class Caller {
     }
   }
   SendResult Send(rpc::Call& call, const sunrpc_auth::Credential& credential, Budget& budget);
-  std::errc Await(Started& started);
   std::optional<std::errc> Resume(Started& started, Budget& budget);
   Connection& LeastLoaded();
 

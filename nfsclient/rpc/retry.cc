@@ -85,10 +85,6 @@ void Retry::NoteResponds(bool responds) {
 SendResult Retry::Send(Connection& connection, Call& call, Budget& budget) {
   if (OutOfTime(budget)) return {CallDeadline::Error()};
   connection.Submit(call);
-  return Await(connection, call, budget);
-}
-
-SendResult Retry::Await(Connection& connection, Call& call, Budget& budget) {
   Attempts attempts;
   return *Resume(connection, call, budget, attempts);
 }

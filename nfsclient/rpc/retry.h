@@ -113,12 +113,11 @@ class Retry {
   // operation_not_supported, io_error (rejected: RFC 5531 9); not_enough_memory.
   [[nodiscard]] SendResult Send(Connection& connection, Call& call, Budget& budget);
   // The second half of Send(), behind Connection::Submit(): the time that the call has begins here,
-  // as replies to calls submitted before it come first.
-  [[nodiscard]] SendResult Await(Connection& connection, Call& call, Budget& budget);
-  // Waits for a call that outlives its waits, as long as the thread's CallDeadline and Cancellation
-  // allow. nullopt: these ended the wait; the server may execute the call until Resume() has
-  // returned a result, on whichever thread. An error is final: the call was answered or never sent,
-  // or the connection that it was sent on has ended.
+  // as replies to calls submitted before it come first. A call that outlives its waits is waited
+  // for as long as the thread's CallDeadline and Cancellation allow. nullopt, of such a call only:
+  // these ended the wait; the server may execute it until Resume() has returned a result, on
+  // whichever thread. An error is final then: the call was answered or never sent, or the
+  // connection that it was sent on has ended.
   [[nodiscard]] std::optional<SendResult> Resume(Connection& connection, Call& call,
                                                  Budget& budget, Attempts& attempts);
   // Ends a call that Resume() has not, by its reply, or by withdrawing it when the thread's

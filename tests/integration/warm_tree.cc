@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 
 namespace nfswalk {
 namespace {
@@ -107,6 +108,13 @@ void WarmTree::AddPaths(const std::string& mounted, std::string_view place, int 
   }
 }
 
+void WarmTree::Tell(const WarmIdentity& who, const WarmPath& target, const WarmAnswers& answers) {
+  std::cerr << target.path << " as user " << who.credential.uid() << ": ";
+  for (const std::errc answer : {answers.stat, answers.lstat, answers.access, answers.readlink})
+    std::cerr << std::make_error_code(answer).message() << ", ";
+  std::cerr << "of stat, lstat, access and readlink\n";
+}
+
 int WarmTree::Look(Client& client, const WarmIdentity& who, const WarmPath& target, size_t turn,
                    bool cold) const {
   WarmAnswers expected = target.answers;
@@ -124,11 +132,12 @@ int WarmTree::Look(Client& client, const WarmIdentity& who, const WarmPath& targ
   const auto access =
       client.Access(target.path, target.access_mode, who.credential, flags(2, false));
   const auto link = client.ReadLink(target.path, text, who.credential, flags(3, true));
-  int wrong = 0;
-  wrong += (stat ? std::errc{} : stat.error()) != expected.stat;
-  wrong += (lstat ? std::errc{} : lstat.error()) != expected.lstat;
-  wrong += access != expected.access;
-  wrong += (link ? std::errc{} : link.error()) != expected.readlink;
+  const auto error = [](const auto& result) { return result ? std::errc{} : result.error(); };
+  const WarmAnswers answers{error(stat), error(lstat), access, error(link)};
+  const int wrong = (answers.stat != expected.stat) + (answers.lstat != expected.lstat) +
+                    (answers.access != expected.access) + (answers.readlink != expected.readlink);
+  // Nothing may be allocated for a warm walk that is watched.
+  if (cold && wrong != 0) Tell(who, target, answers);
   return wrong;
 }
 

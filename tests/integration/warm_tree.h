@@ -60,7 +60,8 @@ class WarmTree {
   const WarmIdentity& unprivileged() const { return identities_.back(); }
 
   // Runs stat, lstat, access and readlink on one path, two of them strict and two with `cached`
-  // unless `cold`; `turn` selects which. Returns how many of the four results are wrong.
+  // unless `cold`; `turn` selects which. Returns how many of the four results are wrong; a `cold`
+  // path's go to standard error.
   int Look(Client& client, const WarmIdentity& who, const WarmPath& target, size_t turn,
            bool cold = false) const;
   static constexpr uint64_t kCallsPerLook = 4;
@@ -70,6 +71,7 @@ class WarmTree {
 
  private:
   static void MakeBacking(const std::string& backing, int directories);
+  static void Tell(const WarmIdentity& who, const WarmPath& target, const WarmAnswers& answers);
   void AddPaths(const std::string& mounted, std::string_view place, int directory, int number);
 
   std::vector<WarmPath> paths_;
