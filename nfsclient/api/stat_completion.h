@@ -7,6 +7,7 @@
 #include "nfsclient/client.h"
 #include "nfsclient/data/write_back.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/lookup.h"
 #include "nfsclient/superblock/superblock.h"
 #include "nfsclient/walk/rcu_walk.h"
 #include "nfsclient/walk/ref_walk.h"
@@ -29,6 +30,10 @@ inline std::errc StatRef(nfs::Superblock& superblock, walk::RefWalk& walk) {
   const std::errc error = data::FlushWrites(superblock, walk.inode());
   if (error != std::errc{}) return error;
   walk.RefreshAhead();
+  const bool is_node = !walk.parent();
+  if (is_node && !walk.force()) {
+    nfs::RevalidateNode(superblock, walk.position(), walk.credential());
+  }
   return nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), walk.force());
 }
 

@@ -1,7 +1,9 @@
 #include "nfsclient/nfs/lookup.h"
 
+#include <new>
 #include <utility>
 
+#include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/splice.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
@@ -121,6 +123,27 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     }
     return answer;
   }
+}
+
+void RevalidateNode(Superblock& superblock, const DentryRef& node,
+                    const sunrpc_auth::CredentialRef& credential) try {
+  const icache::Inode& inode = *node.inode();
+  const uint64_t now_ns = rcu::CoarseNowNs();
+  const bool is_named = node.get() != superblock.root.get() && node->hash.load() != 0;
+  if (!is_named || inode.flags.load() != 0 || AttributesFresh(superblock, inode, now_ns)) return;
+  auto [directory, text] = superblock.dentries.NameOf(*node);
+  icache::Inode& parent = *directory.inode();
+  if (VerifierMatches(*node, parent) || !AttributesFresh(superblock, parent, now_ns)) return;
+  const auto granted = CachedAccess(superblock, parent, credential);
+  if (!granted || CheckAccess(parent, *granted, access_cache::kMayExec) != protocol::kOk) return;
+  // A change may hold it as long as the server does not answer, which a stat must not wait for.
+  if (!superblock.inode_locks.TryLockShared(parent)) return;
+  const vfs::PaddedName name(text, directory.get());
+  if (superblock.dentries.Lookup(*directory, name.name()).get() != node.get()) return;
+  bool was_absent = false;
+  (void)LookupCached(superblock, directory, name.name(), credential->key(), LookupIntent::kWalk,
+                     &was_absent);
+} catch (const std::bad_alloc&) {
 }
 
 }  // namespace nfswalk::nfs

@@ -21,6 +21,13 @@ std::expected<vfs::DentryRef, std::errc> LookupChild(Superblock& superblock,
                                                      const sunrpc_auth::Credential& credential,
                                                      LookupIntent intent);
 
+// Looks the name of a node up where it and the attributes are both to be asked for when they are
+// next used: one call for both (NAME-39). Does nothing where either is known, where the directory
+// is to be asked for first, may not be searched as far as is known, or is being changed. What the
+// LOOKUP does not tell, an error too, is left to who needs it.
+void RevalidateNode(Superblock& superblock, const vfs::DentryRef& node,
+                    const sunrpc_auth::CredentialRef& credential);
+
 }  // namespace nfswalk::nfs
 
 #endif  // NFSWALK_NFSCLIENT_NFS_LOOKUP_H_

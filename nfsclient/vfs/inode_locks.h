@@ -81,6 +81,10 @@ class InodeLocks {
   [[nodiscard]] Shared LockShared(const icache::Inode& directory) {
     return Shared(At(directory), protocol::CallDeadline::Current());
   }
+  // Not locked where that would have to wait.
+  [[nodiscard]] Shared TryLockShared(const icache::Inode& directory) {
+    return Shared(At(directory), std::try_to_lock);
+  }
   [[nodiscard]] Exclusive Lock(const icache::Inode& directory) {
     return Exclusive(At(directory), protocol::CallDeadline::Current());
   }

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "nfsclient/vfs/name.h"
 #include "rcu/sync_point.h"
 #include "tests/exits/exits.h"
@@ -250,6 +253,106 @@ TEST_F(Revalidation, AFileThatIsNotWhatItsHandleSaidIsLookedUpAnew) {
   const Answer answer = Left(StatOf("d/f"), NeedRef::kLookupRpc, kOk, {"LOOKUP f", "LOOKUP f"});
   EXPECT_EQ(answer.attributes.fileid, 777u);
   Answered(StatOf("d/f"));
+}
+
+// The stat of a node, "".
+class NodeRevalidation : public Exits {
+ protected:
+  void MountAndResolve() {
+    Mount();
+    Warm(StatOf("d/f"));
+    node_ = std::move(*client_->Resolve("d/f", me_));
+    file_ = InodeOf("d/f");
+    nfs::InvalidateAttributes(superblock(), *file_);
+  }
+  Calls CallsOfStat() {
+    (void)TakeCalls();
+    EXPECT_EQ(node_->Stat("", me_).value_or(Attributes{}).fileid, kDF);
+    return TakeCalls();
+  }
+
+  std::unique_ptr<Node> node_;
+  icache::InodeRef file_;
+};
+
+// NAME-39.
+TEST_F(NodeRevalidation, ANameAndAttributesThatAreNotKnownTakeOneCall) {
+  MountAndResolve();
+  NoticeChangeOf(kD, "d");
+  EXPECT_EQ(CallsOfStat(), Calls{"LOOKUP f"});
+  Answered(StatOf("d/f"));
+}
+
+TEST_F(NodeRevalidation, KnownNamesAndAttributesAreNotAskedFor) {
+  MountAndResolve();
+  EXPECT_EQ(CallsOfStat(), Calls{"GETATTR 3"}) << "the name is known";
+  NoticeChangeOf(kD, "d");
+  EXPECT_EQ(CallsOfStat(), Calls{}) << "the attributes are known";
+  InvalidateAttributes("d/f");
+  NoticeChangeOf(kD, "d");
+  InvalidateAttributes("d");
+  EXPECT_EQ(CallsOfStat(), Calls{"GETATTR 3"}) << "whether the name is, the directory has to tell";
+}
+
+TEST_F(NodeRevalidation, AFileWhoseNameLeadsElsewhereIsAskedForByItsHandle) {
+  MountAndResolve();
+  server_->Move(kD, kRoot, "f");
+  NoticeChangeOf(kD, "d");
+  EXPECT_EQ(CallsOfStat(), (Calls{"LOOKUP f", "GETATTR 3"}));
+  InvalidateAttributes("f");
+  NoticeChangeOf(kD, "d");
+  EXPECT_EQ(CallsOfStat(), Calls{"GETATTR 3"}) << "the name is known to be another's";
+}
+
+TEST_F(NodeRevalidation, ANameThatIsAnothersByNowIsNotLookedUp) {
+  MountAndResolve();
+  server_->Take(kD, "f");
+  server_->Add(kD, "f", FileType::kRegular);
+  NoticeChangeOf(kD, "d");
+  (void)Warm(StatOf("d/f"));
+  NoticeChangeOf(kD, "d");
+  (void)TakeCalls();
+  (void)node_->Stat("", me_);
+  EXPECT_EQ(TakeCalls(), Calls{"GETATTR 3"});
+}
+
+TEST_F(NodeRevalidation, ADirectoryThatMayNotBeSearchedIsNotAskedFor) {
+  MountAndResolve();
+  NoticeChangeOf(kD, "d");
+  const icache::InodeRef directory = InodeOf("d");
+  directory->access.Invalidate();
+  EXPECT_EQ(CallsOfStat(), Calls{"GETATTR 3"}) << "not known";
+  server_->Grant(kD, 0, me_.uid());
+  EXPECT_EQ(client_->Access("d", kMayExecute, me_), std::errc::permission_denied);
+  EXPECT_EQ(client_->Stat("d", me_)->fileid, kD);
+  nfs::InvalidateAttributes(superblock(), *file_);
+  EXPECT_EQ(CallsOfStat(), Calls{"GETATTR 3"});
+}
+
+TEST_F(NodeRevalidation, ADirectoryThatIsChangedIsNotWaitedFor) {
+  MountAndResolve();
+  NoticeChangeOf(kD, "d");
+  const icache::InodeRef directory = InodeOf("d");
+  const std::string_view text = "g/";
+  const vfs::PaddedName name(text.substr(0, 1), nullptr);
+  const vfs::InodeLocks::ForChange change(superblock().inode_locks, *directory, name.name());
+  EXPECT_TRUE(change);
+  EXPECT_EQ(CallsOfStat(), Calls{"GETATTR 3"});
+}
+
+TEST_F(NodeRevalidation, ALookupThatIsRefusedIsNoAnswer) {
+  MountAndResolve();
+  NoticeChangeOf(kD, "d");
+  protocol_->Fail("LOOKUP", std::errc::permission_denied);
+  EXPECT_EQ(CallsOfStat(), (Calls{"LOOKUP f", "GETATTR 3"}));
+}
+
+TEST_F(NodeRevalidation, TheRootHasNoName) {
+  Mount();
+  node_ = std::move(*client_->Resolve("/", me_));
+  InvalidateAttributes("/");
+  EXPECT_TRUE(node_->Stat("", me_).has_value());
+  EXPECT_EQ(TakeCalls(), Calls{"GETATTR 1"});
 }
 
 #ifndef NDEBUG
