@@ -83,8 +83,12 @@ TEST_P(DoctorCommandTest, TellsWhetherAFileOfTheRootIsDelegated) {
   EXPECT_EQ(examine()["back_channel"].is_boolean(), has_sessions);
   EXPECT_TRUE(examine()["delegates_files"].is_null());
   File("f");
-  const bool is_known = has_sessions && server_->properties().delegates;
-  EXPECT_EQ(examine()["delegates_files"].is_boolean(), is_known);
+  const Json delegates = examine()["delegates_files"];
+  if (has_sessions && server_->properties().delegates) {
+    EXPECT_TRUE(delegates.is_boolean()) << delegates;
+  } else {  // not known, where the server cannot call
+    EXPECT_TRUE(delegates.is_null() || (has_sessions && delegates == false)) << delegates;
+  }
   ASSERT_EQ(chmod((root_ / "f").c_str(), 0), 0);
   EXPECT_TRUE(examine()["delegates_files"].is_null());
 }
