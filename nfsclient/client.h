@@ -363,6 +363,9 @@ class Node {
   // KiB. They are not cached. Of version 4.2: operation_not_supported elsewhere, where the server's
   // file system has none, and for other names. no_message_available (ENODATA): there is none.
   // SetXattr(): file_exists with kCreate, ENODATA with kReplace.
+  // "system.nfs4_acl" is the ACL, of all of version 4: nfsace4<> in XDR (RFC 8881 6.2.1), as
+  // nfs4_acl(5) and the kernel's client have it. Whatever XattrMode says, it is replaced;
+  // invalid_argument: it is none, or is to be removed.
   [[nodiscard]] Result<std::string> GetXattr(std::string_view path, std::string_view name,
                                              const Credential& credential,
                                              ResolveFlags flags = {}) const;

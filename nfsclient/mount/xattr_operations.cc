@@ -19,10 +19,10 @@ namespace {
 
 // Answers what needs no server, and returns whether it has. `name`: "" for all.
 bool AnswerWithoutServer(fuse_req_t request, std::string_view name) {
-  const bool is_of_user = name.empty() || name.starts_with("user.");
+  const bool is_known = name.empty() || name.starts_with("user.") || name == "system.nfs4_acl";
   if (!FileSystem::Of(request).has_xattrs) {
     fuse_reply_err(request, ENOSYS);
-  } else if (!is_of_user) {
+  } else if (!is_known) {
     fuse_reply_err(request, EOPNOTSUPP);
   } else {
     return false;

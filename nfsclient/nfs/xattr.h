@@ -2,7 +2,9 @@
 // the server, but of a file system that has said that it has none.
 //
 // Names are those of xattr(7): "user.mime_type". NFS has no other namespace than the user's, whose
-// prefix is not sent. Errors: as Protocol's; of a name: result_out_of_range (ERANGE) for none and
+// prefix is not sent; "system.nfs4_acl" is the ACL of version 4 (nfs4/acl.h), as it is of the
+// kernel's client: it is set whatever XattrMode says, and cannot be removed (invalid_argument).
+// Errors: as Protocol's; of a name: result_out_of_range (ERANGE) for none and
 // for more than 255 bytes, operation_not_supported for one of another namespace, invalid_argument
 // for "user." and for a NUL.
 //

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "nfsclient/nfs4/acl.h"
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/status.h"
 #include "nfsclient/protocol/wire_limits.h"
@@ -289,6 +290,9 @@ bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded) 
       case FATTR4_LEASE_TIME:
         decoded.lease_seconds = std::max(values.U32(), 1u);
         return;
+      case FATTR4_ACLSUPPORT:
+        limits.has_acls = (values.U32() & ACL4_SUPPORT_ALLOW_ACL) != 0;
+        return;
       case FATTR4_CASE_INSENSITIVE:
         limits.case_insensitive = values.U32() != 0;
         return;
@@ -307,6 +311,19 @@ bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded) 
   });
   limits.readdir_bytes_max = limits.read_bytes_max;
   return good && (present & Bit(FATTR4_LEASE_TIME)) != 0;
+}
+
+// It is the last of what the server sends: all that is left.
+bool DecodeAcl(rpc::XdrReader& results, std::optional<std::string_view>& acl) {
+  uint64_t present = 0;
+  std::string_view bytes;
+  const bool good = ForEachAttribute(results, present, [&](int number, rpc::XdrReader& values) {
+    if (number != FATTR4_ACL) return SkipAttribute(number, values);
+    bytes = values.Opaque(values.bytes_left());
+  });
+  if (!good || (present & Bit(FATTR4_ACL)) == 0) return good;
+  acl = bytes;
+  return ReadAcl(bytes).has_value();
 }
 
 bool DecodeSpace(rpc::XdrReader& results, FileSystemSpace& decoded) {

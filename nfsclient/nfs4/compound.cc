@@ -47,8 +47,9 @@ constexpr Mask kFileMask =
             FATTR4_NUMLINKS, FATTR4_OWNER, FATTR4_OWNER_GROUP, FATTR4_RAWDEV, FATTR4_SPACE_USED,
             FATTR4_TIME_ACCESS, FATTR4_TIME_METADATA, FATTR4_TIME_MODIFY});
 // The members of ServerAttributes.
-constexpr Mask kLimitsMask = MaskOf(
-    {FATTR4_LEASE_TIME, FATTR4_CASE_INSENSITIVE, FATTR4_MAXNAME, FATTR4_MAXREAD, FATTR4_MAXWRITE});
+constexpr Mask kLimitsMask = MaskOf({FATTR4_LEASE_TIME, FATTR4_ACLSUPPORT, FATTR4_CASE_INSENSITIVE,
+                                     FATTR4_MAXNAME, FATTR4_MAXREAD, FATTR4_MAXWRITE});
+constexpr Mask kAclMask = MaskOf({FATTR4_ACL});
 // The members of FileSystemSpace.
 constexpr Mask kSpaceMask = MaskOf({FATTR4_FILES_AVAIL, FATTR4_FILES_FREE, FATTR4_FILES_TOTAL,
                                     FATTR4_SPACE_AVAIL, FATTR4_SPACE_FREE, FATTR4_SPACE_TOTAL});
@@ -308,53 +309,8 @@ Compound& Compound::Write(const StateId& state, uint64_t offset_bytes,
   return *this;
 }
 
-Compound& Compound::Allocate(const StateId& state, const Allocation& allocation) {
-  Add(allocation.is_hole ? kOpDeallocate : kOpAllocate);
-  AddState(state);
-  writer_.U64(allocation.offset_bytes).U64(allocation.size_bytes);
-  return *this;
-}
-
-Compound& Compound::Seek(const StateId& state, uint64_t offset_bytes, Content content) {
-  Add(kOpSeek);
-  AddState(state);
-  writer_.U64(offset_bytes).U32(static_cast<uint32_t>(content));
-  return *this;
-}
-
-Compound& Compound::Copy(const StateId& source, const StateId& target, const CopiedRange& range) {
-  Add(kOpCopy);
-  AddState(source);
-  AddState(target);
-  writer_.U64(range.source_offset_bytes).U64(range.offset_bytes).U64(range.size_bytes);
-  writer_.Bool(true).Bool(true).U32(0);  // consecutive, synchronous, no other server
-  return *this;
-}
-
 Compound& Compound::Commit() {
   Add(OP_COMMIT).U64(0).U32(0);
-  return *this;
-}
-
-Compound& Compound::GetXattr(std::string_view name) {
-  Add(kOpGetXattr).Bytes(name);
-  results_bytes_max_ += kXattrValueBytesMax;
-  return *this;
-}
-
-Compound& Compound::SetXattr(std::string_view name, std::string_view value, XattrMode how) {
-  Add(kOpSetXattr).U32(static_cast<uint32_t>(how)).Bytes(name).Bytes(value);
-  return *this;
-}
-
-Compound& Compound::RemoveXattr(std::string_view name) {
-  Add(kOpRemoveXattr).Bytes(name);
-  return *this;
-}
-
-Compound& Compound::ListXattrs(uint64_t cookie, uint32_t max_bytes) {
-  Add(kOpListXattrs).U64(cookie).U32(max_bytes);
-  results_bytes_max_ += max_bytes;
   return *this;
 }
 
@@ -408,6 +364,21 @@ Compound& Compound::SetAttributesOf(const StateId& state, const SetAttributes& a
   Add(OP_SETATTR);
   AddState(state);
   AddAttributes(attributes);
+  return *this;
+}
+
+Compound& Compound::GetAcl() {
+  Put(Add(OP_GETATTR), kAclMask);
+  // A longer one than the user is given may come: only an error, that ends no connection.
+  results_bytes_max_ += 4 * kXattrValueBytesMax;
+  return *this;
+}
+
+Compound& Compound::SetAcl(std::string_view acl) {
+  Add(OP_SETATTR);
+  AddState({});
+  Put(writer_, kAclMask);
+  writer_.Bytes(acl);
   return *this;
 }
 

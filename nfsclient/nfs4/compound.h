@@ -84,6 +84,9 @@ class Compound {
   // Links the saved file as `name` in the current directory.
   Compound& Link(std::string_view name);
   Compound& SetAttributesOf(const StateId& state, const SetAttributes& attributes);
+  // GETATTR and SETATTR of the ACL alone, which is sent as it is.
+  Compound& GetAcl();
+  Compound& SetAcl(std::string_view acl);
   // Encodes owners of the operations added from now on as names by `names`, not as numbers. `names`
   // must live until they are added.
   Compound& SendOwnersAsNames(const OwnerNames& names);

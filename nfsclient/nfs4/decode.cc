@@ -382,6 +382,14 @@ bool TakeXattr(CompoundReader& reader, std::string& value) {
   return true;
 }
 
+bool TakeAcl(CompoundReader& reader, std::optional<std::string>& acl) {
+  if (!reader.Next(OP_GETATTR)) return false;
+  std::optional<std::string_view> taken;
+  if (!reader.TakeBody(DecodeAcl(reader.body(), taken))) return false;
+  if (taken) acl.emplace(*taken);
+  return true;
+}
+
 bool TakeXattrChange(CompoundReader& reader, int operation, ChangeInfo& file) {
   return TakeChange(reader, operation, file);
 }

@@ -50,6 +50,9 @@ struct ServerAttributes {
 };
 bool DecodeServerAttributes(rpc::XdrReader& results, ServerAttributes& decoded);
 
+// The fattr4 of GetAcl(): nullopt where it has no ACL. Borrows from `results`.
+bool DecodeAcl(rpc::XdrReader& results, std::optional<std::string_view>& acl);
+
 // The fattr4 of GetSpace().
 bool DecodeSpace(rpc::XdrReader& results, FileSystemSpace& decoded);
 
@@ -114,6 +117,8 @@ struct OpenGrant {
 };
 bool TakeOpen(CompoundReader& reader, OpenGrant& grant);
 bool TakeXattr(CompoundReader& reader, std::string& value);
+// GetAcl(): nullopt where the server has sent none.
+bool TakeAcl(CompoundReader& reader, std::optional<std::string>& acl);
 // SETXATTR, REMOVEXATTR: `operation`.
 bool TakeXattrChange(CompoundReader& reader, int operation, ChangeInfo& file);
 // LISTXATTRS.

@@ -1,4 +1,4 @@
-// Extended attributes (RFC 8276), of version 4.2.
+// Extended attributes (RFC 8276) of version 4.2, and ACLs, which are one to the user.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "nfsclient/nfs4/acl.h"
 #include "nfsclient/nfs4/decode.h"
 #include "nfsclient/nfs4/nfs4.h"
 #include "nfsclient/nfs4/operation_names.h"
@@ -122,6 +123,44 @@ SetAttributesReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view na
         const bool is_done = when == LookedUp::kAfterError;
         return is_done ? std::optional(SetAttributesReply()) : std::nullopt;
       });
+}
+
+XattrReply Nfs4::GetAcl(const FileHandle& file, const Credential& credential) {
+  if (!has_acls()) return Failure<XattrReply>(std::errc::operation_not_supported);
+  Compound compound;
+  compound.PutHandle(file).GetAcl();
+  return Call<XattrReply>(compound, credential, [](CompoundReader& reader, XattrReply& reply) {
+    reader.Next(OP_PUTFH);
+    std::optional<std::string> acl;
+    TakeAcl(reader, acl);
+    reply.error = reader.error();
+    if (reply.error != kOk) return;
+    if (!acl) {
+      reply.error = std::errc::operation_not_supported;
+    } else if (acl->size() > kXattrValueBytesMax) {
+      reply.error = std::errc::argument_list_too_long;
+    } else {
+      reply.value = std::move(*acl);
+    }
+  });
+}
+
+// Tells no attributes: all that is known of the file, its rights above all, is asked for again
+// then. An ACL may change these where the mode, and the time of the change, stay as they were.
+SetAttributesReply Nfs4::SetAcl(const FileHandle& file, std::string_view acl,
+                                const Credential& credential) {
+  if (!has_acls()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
+  if (!ReadAcl(acl)) return Failure<SetAttributesReply>(std::errc::invalid_argument);
+  Compound compound;
+  compound.PutHandle(file).SetAcl(acl);
+  if (compound.encoded_bytes() + kHeadBytes > open_files_->limits().request_bytes_max) {
+    return Failure<SetAttributesReply>(std::errc::argument_list_too_long);
+  }
+  return Call<SetAttributesReply>(compound, credential,
+                                  [](CompoundReader& reader, SetAttributesReply& reply) {
+                                    if (reader.Next(OP_PUTFH)) reader.Next(OP_SETATTR);
+                                    reply.error = reader.error();
+                                  });
 }
 
 }  // namespace nfswalk::protocol

@@ -234,7 +234,7 @@ struct SeekReply {
   uint64_t offset_bytes = 0;
   bool is_end = false;  // of the file: of data, there is none
 };
-// The value of an extended attribute.
+// The value of an extended attribute, or an ACL.
 struct XattrReply {
   std::errc error{};
   std::string value;
@@ -258,6 +258,7 @@ struct ServerLimits {
   uint32_t readdir_bytes_max = 0;
   uint32_t name_bytes_max = 255;
   bool case_insensitive = false;
+  bool has_acls = false;  // of version 4, on the file system of the root
 };
 struct RootReply {
   std::errc error{};
@@ -434,6 +435,17 @@ class Protocol {
   }
   virtual SetAttributesReply RemoveXattr(const FileHandle& /*file*/, std::string_view /*name*/,
                                          const Credential&) {
+    return {std::errc::operation_not_supported, {}, 0};
+  }
+  // The ACL of a file as version 4 sends it: nfsace4<> (RFC 8881 6.2). Errors:
+  // operation_not_supported by the version, the server or the file system; invalid_argument for
+  // what is no such list; argument_list_too_long (E2BIG).
+  virtual bool has_acls() const { return false; }
+  virtual XattrReply GetAcl(const FileHandle& /*file*/, const Credential&) {
+    return {std::errc::operation_not_supported, {}};
+  }
+  virtual SetAttributesReply SetAcl(const FileHandle& /*file*/, std::string_view /*acl*/,
+                                    const Credential&) {
     return {std::errc::operation_not_supported, {}, 0};
   }
   // COMMIT of the whole file.

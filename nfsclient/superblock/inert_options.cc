@@ -66,7 +66,7 @@ constexpr InertOption kOptions[] = {
     Accepted("nosoftreval"),
     Refused("softreval", "nothing is answered from what has expired: leave it out"),
     Accepted("noacl"),
-    Refused("acl", "ACLs are neither read nor set: noacl, or leave it out"),
+    Refused("acl", "NFSACL of version 3 is not spoken: noacl, or leave it out"),
     Accepted("nofsc"),
     Refused("fsc", "nothing is cached on disk: nofsc, or leave it out"),
     Accepted("nomigration"),

@@ -90,10 +90,25 @@ TEST_F(MountXattrs, AFileSystemWithoutThemListsNone) {
   EXPECT_EQ(fake_.calls(protocol::kOpListXattrs), 1);
 }
 
+TEST_F(MountXattrs, AclsAreThereInEachMinorVersion) {
+  const std::string acl = protocol::Xdr().U32(1, 0, 0, 1).Bytes("ann@example.org").str();
+  fake_.SetAcl("", acl);
+  for (const int minor_version : {0, 1, 2}) {
+    MountFake(minor_version, "xattr");
+    fake_.SetAcl("f", protocol::Xdr().U32(0).str());
+    EXPECT_EQ(Set("system.nfs4_acl", acl), 0);
+    EXPECT_EQ(Get("system.nfs4_acl"), acl);
+    EXPECT_EQ(List("f"), std::string("system.nfs4_acl\0", 16));
+    EXPECT_EQ(Set("system.nfs4_acl", "none"), EINVAL);
+    EXPECT_EQ(ErrorOf(removexattr(At("f").c_str(), "system.nfs4_acl")), EINVAL);
+    EXPECT_EQ(Set("user.a", "1"), minor_version < 2 ? EOPNOTSUPP : 0);
+    EXPECT_EQ(Unmount(), 0);
+  }
+}
+
 // The kernel does without, and asks nothing before it writes.
 TEST_F(MountXattrs, AMountWithoutTheOptionHasNone) {
-  for (const auto& [minor_version, options] :
-       {std::pair(2, "noxattr"), std::pair(2, "hard"), std::pair(1, "xattr")}) {
+  for (const auto& [minor_version, options] : {std::pair(2, "noxattr"), std::pair(2, "hard")}) {
     SCOPED_TRACE(fmt::format("4.{} {}", minor_version, options));
     MountFake(minor_version, options);
     EXPECT_EQ(Set("user.a", "1"), EOPNOTSUPP);

@@ -34,7 +34,13 @@ Result<std::string> GetAll(Get get) {
 }  // namespace
 
 XattrSource XattrsOf(std::shared_ptr<const File> file) {
-  return {.names = [file] { return file->ListXattrs(); },
+  const auto names = [file] {
+    auto all = file->ListXattrs();
+    if (all)
+      std::erase_if(*all, [](const std::string& name) { return !name.starts_with("user."); });
+    return all;
+  };
+  return {.names = names,
           .value = [file](const std::string& name) { return file->GetXattr(name); }};
 }
 

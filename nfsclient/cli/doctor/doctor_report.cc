@@ -91,6 +91,7 @@ std::string ServerText(const DoctorFindings& findings) {
                                     server.limits.name_bytes_max,
                                     server.limits.case_insensitive ? "are the same" : "differ"));
   if (findings.options.server.version == 4) {
+    text += Line("ACLs", server.limits.has_acls ? "of version 4" : "none");
     text += Line(
         "Paths",
         server.names_per_compound
@@ -198,6 +199,7 @@ void AddServer(JsonObject& object, const ServerExamination& server) {
                          .Set("readdir_bytes", server.limits.readdir_bytes_max)
                          .Set("name_bytes", server.limits.name_bytes_max))
       .Set("case_insensitive", server.limits.case_insensitive)
+      .Set("has_acls", server.limits.has_acls)
       .Set("listings_with_attributes", server.listings_with_attributes)
       .Set("names_per_compound", server.names_per_compound)
       .Set("back_channel", server.has_back_channel)

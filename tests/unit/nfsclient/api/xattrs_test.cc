@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -150,6 +151,70 @@ TEST_F(XattrsTest, AChangeFollowsWhatWasWritten) {
   EXPECT_EQ(client_->RemoveXattr("f", "user.a", kUser), kOk);
   EXPECT_EQ(nfs4_.Find("f")->data, Text(0, 2 * kPiece));
   EXPECT_EQ(client_->invalidations_queued(), 0u);
+}
+
+// An ACL, "system.nfs4_acl".
+class AclXattrTest : public FakeFile {
+ protected:
+  AclXattrTest() : FakeFile(4, 2) {
+    nfs4_.SetAcl("", kAllowsNothing);
+    Mount();
+    nfs4_.SetAcl("f", kAllowsNothing);
+  }
+  std::errc Set(const std::string& acl, XattrMode how = XattrMode::kEither) {
+    return client_->SetXattr("f", kName, acl, how, kUser);
+  }
+
+  static constexpr std::string_view kName = "system.nfs4_acl";
+  static inline const std::string kAllowsNothing = protocol::Xdr().U32(0).str();
+  static inline const std::string kAllowsOne =
+      protocol::Xdr().U32(1, 0, 0, 1).Bytes("ann@example.org").str();
+};
+
+TEST_F(AclXattrTest, IsListedReadAndSet) {
+  EXPECT_EQ(client_->SetXattr("f", "user.a", "", XattrMode::kEither, kUser), kOk);
+  EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{}),
+            (Names{"user.a", std::string(kName)}));
+  EXPECT_EQ(Set(kAllowsOne), kOk);
+  EXPECT_EQ(client_->GetXattr("f", kName, kUser).value_or("none"), kAllowsOne);
+  EXPECT_EQ(file_->GetXattr(kName).value_or("none"), kAllowsOne);
+  EXPECT_EQ(file_->SetXattr(kName, kAllowsNothing, XattrMode::kEither), kOk);
+  EXPECT_EQ(nfs4_.Find("f")->acl, kAllowsNothing);
+}
+
+// As of the kernel's client.
+TEST_F(AclXattrTest, IsThereInAnyModeAndCannotBeRemoved) {
+  EXPECT_EQ(Set(kAllowsOne, XattrMode::kCreate), kOk);
+  EXPECT_EQ(Set(kAllowsNothing, XattrMode::kReplace), kOk);
+  EXPECT_EQ(client_->RemoveXattr("f", kName, kUser), std::errc::invalid_argument);
+  EXPECT_EQ(Set("user::rwx"), std::errc::invalid_argument);
+  EXPECT_EQ(Set(std::string(65'537, 'v')), std::errc::argument_list_too_long);
+  EXPECT_EQ(nfs4_.Find("f")->acl, kAllowsNothing);
+}
+
+TEST_F(AclXattrTest, IsAllThatAFileSystemMayHave) {
+  nfs4_.Inject(kOpListXattrs, {.status = NFS4ERR_NOTSUPP});
+  EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{}), Names{std::string(kName)});
+  EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{}), Names{std::string(kName)});
+  EXPECT_EQ(nfs4_.calls(kOpListXattrs), 1);
+}
+
+// The mode need not show what one changes.
+TEST_F(AclXattrTest, RightsAreAskedForAgainOnceItIsSet) {
+  EXPECT_EQ(client_->Access("f", kMayRead, kUser), kOk);
+  const int asked = calls(OP_ACCESS);
+  EXPECT_EQ(client_->Access("f", kMayRead, kUser), kOk);
+  EXPECT_EQ(calls(OP_ACCESS), asked);
+  EXPECT_EQ(Set(kAllowsOne), kOk);
+  EXPECT_EQ(client_->Access("f", kMayRead, kUser), kOk);
+  EXPECT_EQ(calls(OP_ACCESS), asked + 1);
+}
+
+TEST_F(XattrsTest, AServerMayHaveNoAcls) {
+  EXPECT_EQ(GetError("system.nfs4_acl"), kNotSupported);
+  EXPECT_EQ(Set("system.nfs4_acl"), kNotSupported);
+  EXPECT_EQ(client_->RemoveXattr("f", "system.nfs4_acl", kUser), kNotSupported);
+  EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{"?"}), Names{});
 }
 
 TEST_F(XattrsTest, AnUnknownModeIsRefused) {

@@ -116,8 +116,8 @@ void ExpectEncoded(const std::vector<Row>& rows) {
 std::array<std::byte, 1 << 20> memory;
 
 TEST(Compound, EncodesLookupsAndReadsAsInTheRfc) {
-  const uint32_t limits = Word({FATTR4_LEASE_TIME, FATTR4_CASE_INSENSITIVE, FATTR4_MAXNAME,
-                                FATTR4_MAXREAD, FATTR4_MAXWRITE});
+  const uint32_t limits = Word({FATTR4_LEASE_TIME, FATTR4_ACLSUPPORT, FATTR4_CASE_INSENSITIVE,
+                                FATTR4_MAXNAME, FATTR4_MAXREAD, FATTR4_MAXWRITE});
   const Xdr is_directory = Xdr().U32(2, Word({FATTR4_TYPE}), 0).Bytes(Xdr().U32(NF4DIR));
   const uint32_t plain_word0 = kEntryWord0 | Word({FATTR4_FILEID});
   const uint32_t plus_word0 = kFileWord0 | kEntryWord0 | Word({FATTR4_FILEHANDLE});
