@@ -2,9 +2,11 @@
 // others, and the server's file system has it.
 #include <sys/xattr.h>
 
+#include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "nfsclient/client.h"
 #include "tests/fixtures/mounted_export.h"
