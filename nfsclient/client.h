@@ -531,6 +531,8 @@ class Client final : public Node {
   [[nodiscard]] std::errc Sync();
   // The server as it was mounted: with the version that was agreed on.
   const protocol::ServerAddress& server() const;
+  // Whether the file system of the export's root has ACLs ("system.nfs4_acl").
+  bool has_acls() const;
   // Stops using the server, for good: calls that wait for it, on a hard mount too, and all later
   // ones, also of Files and Nodes, end in operation_canceled (ECANCELED), whatever is cached. A
   // call in progress that needs no server may still succeed. A change in progress may or may not

@@ -159,6 +159,7 @@ void Client::Invalidate(InvalidReason reason, const Node& node) {
 }
 
 const protocol::ServerAddress& Client::server() const { return superblock_.options.server; }
+bool Client::has_acls() const { return superblock_.limits.has_acls; }
 Stats Client::stats() const { return superblock_.GetStats(); }
 TransportStats Client::transport_stats() const { return superblock_.protocol->transport_stats(); }
 

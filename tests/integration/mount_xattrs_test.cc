@@ -108,7 +108,8 @@ TEST_F(MountXattrs, AclsAreThereInEachMinorVersion) {
 
 // The kernel does without, and asks nothing before it writes.
 TEST_F(MountXattrs, AMountWithoutTheOptionHasNone) {
-  for (const auto& [minor_version, options] : {std::pair(2, "noxattr"), std::pair(2, "hard")}) {
+  for (const auto& [minor_version, options] :
+       {std::pair(2, "noxattr"), std::pair(2, "hard"), std::pair(1, "xattr")}) {
     SCOPED_TRACE(fmt::format("4.{} {}", minor_version, options));
     MountFake(minor_version, options);
     EXPECT_EQ(Set("user.a", "1"), EOPNOTSUPP);

@@ -115,6 +115,23 @@ TEST_P(AclTest, AFileSystemMayHaveNone) {
   EXPECT_EQ(Get().error, kNotSupported);
 }
 
+// xattr(7) has values of up to 64 KiB. The connection, and who else uses it, goes on.
+TEST_P(AclTest, ALongOneIsAnErrorAndNoLostConnection) {
+  const auto long_acl = [](size_t bytes) {
+    return Xdr().U32(1).Raw(Entry(kAllow, 0, 1, std::string(bytes - 20, 'n'))).str();
+  };
+  const uint64_t connections = nfs_->transport_stats().connections_opened;
+  const std::pair<size_t, std::errc> rows[] = {{65'536, kOk},
+                                               {65'540, std::errc::argument_list_too_long},
+                                               {200'000, std::errc::argument_list_too_long}};
+  for (const auto& [bytes, error] : rows) {
+    server_.SetAcl("f", long_acl(bytes));
+    EXPECT_EQ(Get().error, error) << bytes;
+    EXPECT_EQ(Get().value.size(), error == kOk ? bytes : 0);
+  }
+  EXPECT_EQ(nfs_->transport_stats().connections_opened, connections);
+}
+
 TEST_P(AclTest, AnAnswerThatIsNoneIsAnError) {
   const auto answer = [](uint32_t first_word, uint32_t second_word, const Xdr& values) {
     return Xdr().U32(OP_GETATTR, NFS4_OK, 2, first_word, second_word).Bytes(values.str());
