@@ -22,6 +22,17 @@ namespace {
 
 int ErrorOf(long result) { return result < 0 ? errno : 0; }
 
+// Returns what `call`, a system call that walks a path, does, called again after ELOOP: a mount
+// anywhere in the system lets the kernel begin a walk anew, and fs/namei.c counts the links that it
+// had followed a second time. A loop is one each time.
+template <class Call>
+auto Walked(const Call& call) {
+  constexpr int kAttempts = 16;
+  auto result = call();
+  for (int i = 1; i < kAttempts && result < 0 && errno == ELOOP; ++i) result = call();
+  return result;
+}
+
 protocol::Time TimeOf(const timespec& time) {
   return {time.tv_sec, static_cast<uint32_t>(time.tv_nsec)};
 }
@@ -48,12 +59,14 @@ StatAnswer AnswerOf(int error, const struct stat& found) {
 
 // Calls the kernel directly: faccessat() of some C libraries emulates flags.
 int AccessError(int directory, const char* path, size_t mode, int flags) {
-  return ErrorOf(
-      syscall(SYS_faccessat2, directory, path, static_cast<int>(mode), flags | AT_EACCESS));
+  return ErrorOf(Walked([&] {
+    return syscall(SYS_faccessat2, directory, path, static_cast<int>(mode), flags | AT_EACCESS);
+  }));
 }
 
 void ReadLinkAt(int directory, const char* path, LinkAnswer& answer) {
-  const ssize_t count = readlinkat(directory, path, answer.text.data(), answer.text.size());
+  const ssize_t count =
+      Walked([&] { return readlinkat(directory, path, answer.text.data(), answer.text.size()); });
   answer.error = ErrorOf(count);
   if (count > 0) answer.size_bytes = static_cast<uint32_t>(count);
 }
@@ -62,7 +75,8 @@ void AnswerPlain(const char* path, PathAnswers& answers) {
   for (size_t itself : {0, 1}) {
     const int flags = itself != 0 ? AT_SYMLINK_NOFOLLOW : 0;
     struct stat found {};
-    answers.stat[itself] = AnswerOf(ErrorOf(fstatat(AT_FDCWD, path, &found, flags)), found);
+    const int result = Walked([&] { return fstatat(AT_FDCWD, path, &found, flags); });
+    answers.stat[itself] = AnswerOf(ErrorOf(result), found);
     for (size_t mode = 0; mode < kAccessModes; ++mode) {
       answers.access[itself][mode] = AccessError(AT_FDCWD, path, mode, flags);
     }
@@ -80,7 +94,8 @@ int OpenScoped(int root, const PathQuestion& question, bool itself) {
                 (question.in_root ? RESOLVE_IN_ROOT : 0u);
   long opened;
   do {
-    opened = syscall(SYS_openat2, root, question.path.data(), &how, sizeof how);
+    opened =
+        Walked([&] { return syscall(SYS_openat2, root, question.path.data(), &how, sizeof how); });
   } while (opened < 0 && errno == EAGAIN);
   return static_cast<int>(opened);
 }
