@@ -15,7 +15,7 @@ third_party/install.sh linux || exit 1
 mapfile -t long < <(bazel query --noshow_progress 'attr(tags, nightly, tests(//tests/...))' 2>/dev/null)
 # Optimized, so that fifty million walks take a third of an hour; sync points stay.
 part tests/run.sh --copt=-O2 "${long[@]}"
-# What .ci/run has no time for under the sanitizers.
+# What .ci/suites has no time for under the sanitizers.
 left_out=(//tests/integration/... //tests/differential/... //tests/faults/... //tests/unit/nfsclient/cli/...)
 part tests/run.sh --config=asan "${left_out[@]}"
 part tests/run.sh --config=tsan "${left_out[@]}"

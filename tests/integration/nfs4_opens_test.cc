@@ -234,7 +234,7 @@ TEST_F(OpenFilesOnServer, AfterTheLeaseExpiredTheFileIsReopenedIfTheServerClosed
   server().Resume();
   EXPECT_EQ(Read(file), "hello");
   Write(file, "HELLO");
-  EXPECT_EQ(OpenFiles::StateOf(file.state.get()) == before, server().properties().courtesy_locks);
+  EXPECT_EQ(OpenFiles::StateOf(file.state.get()) == before, server().properties().courteous);
 }
 
 }  // namespace

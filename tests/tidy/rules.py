@@ -61,7 +61,7 @@ _PARTNER = re.compile(r"pairs with|\bO\d+\b", re.IGNORECASE)
 _SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep|clock_nanosleep)\s*\("
                     r"|\bpoll\(\s*nullptr|\bselect\(\s*0\s*,")
 # What the scripts of CI and of the night ask Bazel for: //a/{b,c}/..., //a:b.
-_SCRIPTS = (".ci/run", "tests/nightly.sh", "tests/fuzz/guided.sh")
+_SCRIPTS = (".ci/suites", "tests/nightly.sh", "tests/fuzz/guided.sh")
 _PATTERN = re.compile(r"(?<![\w:/])//(\w[\w/{},-]*?)(/\.\.\.|:\w+|(?=[\s)\"']|$))")
 _LINK = re.compile(r"\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 

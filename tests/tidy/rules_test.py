@@ -248,7 +248,7 @@ class Citations(RuleTest):
 
     def test_a_target_that_a_script_names(self):
         def naming(text):
-            return {"rcu/BUILD": "", "nfsclient/nfs/BUILD": "", "nfsclient/nfs4/BUILD": "", ".ci/run": text + "\n"}
+            return {"rcu/BUILD": "", "nfsclient/nfs/BUILD": "", "nfsclient/nfs4/BUILD": "", ".ci/suites": text + "\n"}
         self.assert_kept(naming("a=(//rcu/... //nfsclient/{nfs,nfs4}/... //nfsclient/...) # //gone"),
                          naming("run //... //rcu:all"), naming("https://gone/x"), naming("'tests(//rcu/...)'"))
         self.assert_broken("script-target", naming("a=(//gone/...)"), naming("//rcu //rcu/gone:all"),
