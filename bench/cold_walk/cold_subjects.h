@@ -30,13 +30,14 @@ struct ColdTurn {
 // One walk with empty or expired caches. May end early, with less, after an interrupt.
 using ColdSubject = std::function<std::expected<ColdTurn, std::string>()>;
 
-// Where a walk takes place. What it points to outlives every subject.
+// Names the trees that are walked and the servers that answer. `server` and `tree` outlive every
+// subject.
 struct ColdPlace {
   ServerExport& server;
   const ColdTree& tree;
   std::string directory;  // of the export: the tree that is walked
   std::string large;      // of the export: the large directory
-  // Of stand-ins for a server of our own, else 0.
+  // Ports and process of the stand-ins for a server of our own; 0 with any other server.
   uint16_t distant_port = 0;  // a proxy: round trips take kRoundTrip longer
   uint16_t memory_port = 0;   // answers from memory (RpcServer)
   pid_t memory_pid = 0;
@@ -57,7 +58,7 @@ struct ColdSetting {
 // stands for the first word.
 std::string SubjectName(std::string_view who, const ColdSetting& setting);
 
-// Of the process that answers, for MachineShare.
+// Returns the process that answers the calls, for MachineShare.
 pid_t ServerPidOf(const ColdPlace& place, const ColdSetting& setting);
 MountOptions OptionsOf(const ColdPlace& place, const ColdSetting& setting);
 // Without a client around it.

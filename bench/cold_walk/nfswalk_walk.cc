@@ -17,7 +17,7 @@ namespace nfswalk::bench {
 namespace {
 
 const Credential kRoot(0, 0);
-// Of attributes, for a walk that meets them timed out.
+// Lifetime of cached attributes, for the walk that finds them timed out (WalkKind::kExpired).
 constexpr uint32_t kLifetimeS = 3;
 
 std::unexpected<std::string> Failed(std::string_view what, std::string_view path, std::errc error) {

@@ -154,7 +154,7 @@ class Pipeline {
     return outcome;
   }
   uint64_t answered() const { return answered_; }
-  // Of each call, where one is in flight at a time.
+  // Returns the seconds that each call took; empty if more than one is in flight at a time.
   std::vector<double> TakeTimes() { return std::move(took_s_); }
 
  private:

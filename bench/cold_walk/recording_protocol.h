@@ -28,8 +28,8 @@ struct RecordedCall {
 };
 using Record = std::vector<RecordedCall>;
 
-// What a walk of regular files does not do, and what belongs to the mount, is handed on and not
-// recorded.
+// Records the calls that a walk of regular files makes. Forwards all others, such as those of the
+// mount, unrecorded.
 class RecordingProtocol final : public fixtures::WrappedProtocol<RecordingProtocol> {
  public:
   // `record` must outlive this.

@@ -78,7 +78,7 @@ class ContenderList {
  public:
   explicit ContenderList(const DataPlace& place) : place_(place) {}
 
-  // What is far away is smaller.
+  // Adds a `cat` of one file, which is a quarter as large if it is `distant`.
   void AddCat(int version, bool distant) {
     const DataPlace& place = place_;
     const std::string file = distant ? "4-0" : "1-0";

@@ -40,7 +40,7 @@ struct Program {
   std::string file;
 };
 
-// Where the work is done. Outlives every contender.
+// Holds the server, sizes, directories, proxies and programs of the work. Outlives every contender.
 struct DataPlace {
   ServerExport& server;
   DataSizes sizes;
@@ -55,8 +55,7 @@ struct DataPlace {
 struct DataTurn {
   Turn turn;
   uint64_t rpcs = 0;  // 0: not counted
-  // Of a process of its own: by how much it grew at most, and its limit of dirty data. 0: not
-  // measured.
+  // Largest growth of the process that a turn runs, and its limit of dirty data. 0: not measured.
   uint64_t growth_bytes = 0, limit_bytes = 0;
 };
 

@@ -20,11 +20,11 @@ namespace nfswalk::bench {
 
 inline constexpr size_t kStepBytes = 1 << 20;    // of a sequential call
 inline constexpr size_t kRandomBytes = 4 << 10;  // of one at random
-// Of subjects that are not told, in flight.
+// Calls in flight of asynchronous libnfs in sequential work, for all threads together.
 inline constexpr size_t kUsualDepth = 16;
 
-// What each step of a file begins with, so that data in the wrong place is found. All other bytes
-// are kFill.
+// Each step of a file begins with its offset, so that data in the wrong place is found. All other
+// bytes are kFill.
 inline constexpr std::byte kFill{1};
 inline void Stamp(std::span<std::byte> step, uint64_t offset_bytes) {
   std::memcpy(step.data(), &offset_bytes, sizeof offset_bytes);
@@ -40,8 +40,8 @@ inline bool IsContent(std::span<const std::byte> part, uint64_t offset_bytes) {
   return std::ranges::all_of(filled, [](std::byte byte) { return byte == kFill; });
 }
 
-// What one thread of a turn reads and writes through. All but Open() end early, without an error,
-// after an interrupt.
+// Reads and writes a file for one thread of a turn. All calls but Open() end early, without an
+// error, after an interrupt.
 class FileThread {
  public:
   virtual ~FileThread() = default;
@@ -73,7 +73,7 @@ struct TransferSetting {
   size_t in_flight = 1;  // of each thread, where the subject can
 };
 
-// Of one turn: a mount of its own. A thread has one call in flight.
+// Makes the threads of one turn over a mount of their own. A thread has one call in flight.
 MadeThreads MakeNfswalkThreads(const DataPlace& place, const TransferSetting& setting);
 // A context a thread.
 MadeThreads MakeLibnfsThreads(const DataPlace& place, const TransferSetting& setting);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLeastWriteBytes = 512;
 
-// What both kinds of calls have in common.
+// Holds what synchronous and asynchronous calls have in common.
 class LibnfsFile : public FileThread {
  public:
   explicit LibnfsFile(LibnfsContext context) : context_(std::move(context)) {}

@@ -38,7 +38,7 @@ struct DataOptions : RunOptions {
   std::string baseline = {};  // empty: none
 };
 
-// Of all turns of a contender, disturbed ones as well.
+// Holds the counts of all turns of a contender, disturbed ones included.
 struct Counts {
   std::vector<double> rpcs_per_op;
   uint64_t growth_bytes = 0, limit_bytes = 0;  // the most

@@ -37,7 +37,7 @@ Outcome Pipeline(Buffers& buffers, uint64_t count, const Start& start, const Fin
   return outcome;
 }
 
-// What the threads of a turn share.
+// Holds what the threads of a turn share.
 struct RawMount {
   std::unique_ptr<Protocol> nfs;
   protocol::FileHandle root = {};

@@ -17,7 +17,7 @@ constexpr uint64_t kMiB = 1 << 20;
 constexpr int kVersions[] = {3, 4};
 constexpr size_t kFiles[] = {1, 4};
 constexpr size_t kRandomDepths[] = {1, 16, 64};
-// Of raw calls: the report takes the best.
+// Raw calls in flight in sequential work, for all threads together; the report takes the fastest.
 constexpr size_t kRawDepths[] = {4, 16, 64};
 
 enum class Work : uint8_t { kWrite, kRead, kRandom };
@@ -45,7 +45,7 @@ struct Transfer {
   TransferSetting setting;
 };
 
-// The same in every turn, all within the file.
+// Returns random offsets within the file, the same ones in every turn.
 std::vector<uint64_t> RandomOffsets(const DataSizes& sizes) {
   std::mt19937_64 random(1);
   std::uniform_int_distribution<uint64_t> page(0, sizes.mebibytes * kMiB / kRandomBytes - 1);

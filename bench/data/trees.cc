@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 using Strings = std::vector<std::string>;
 
-// What one command does with a tree.
+// Describes a command that works on a tree.
 struct TreeWork {
   const char* name;
   Strings (*arguments)(const std::string& program, const std::string& url, const std::string& tree,

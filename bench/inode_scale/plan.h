@@ -32,7 +32,7 @@ struct WorkloadTurn {
   Workload workload;
   Turn turn;                     // ops: visits of files
   uint64_t global_acquisitions;  // of locks that every inode of the superblock takes
-  // Of the hash lock most often taken, where these locks are counted.
+  // Growth of the highest acquisition count among the hash locks, where these locks are counted.
   uint64_t hash_acquisitions = 0;
 };
 using ReportTurn = std::function<void(const WorkloadTurn&)>;

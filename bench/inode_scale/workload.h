@@ -17,7 +17,7 @@
 
 namespace nfswalk::bench {
 
-// Where the files of a workload, except kCreate, lie in the hash table.
+// Spreads or concentrates the files of a workload, except kCreate, in the hash table.
 enum class Keys : uint8_t {
   kSpread,    // file ids in a row, as files created together have
   kStrided,   // file ids whose low bits are alike: a choice without knowledge of the cache's seed
@@ -40,7 +40,7 @@ class SyntheticFiles final : public icache::InodeOperations {
 
   // Fills in a new inode, taking fill_ns.
   void Fill(icache::Inode& inode);
-  // What the file is looked up by.
+  // Returns the hash that the file is looked up by.
   uint64_t HashOf(const icache::IgetFamily& cache, uint64_t fileid) const;
 
   std::shared_ptr<icache::InodeIndex> index() override { return index_; }

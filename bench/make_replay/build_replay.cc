@@ -17,7 +17,7 @@
 namespace nfswalk::bench {
 namespace {
 
-// What one thread does.
+// Makes the calls of a build that fall to one thread.
 class alignas(64) Builder {
  public:
   Outcome Start(Subject& subject) {

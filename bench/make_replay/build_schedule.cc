@@ -23,7 +23,8 @@ std::optional<size_t> BuildSchedule::TakeProcess() {
 void BuildSchedule::Park(size_t process, const PlannedCall& call) {
   const std::lock_guard guard(mutex_);
   --running_;
-  // What was missing may be done by now; Done() of what is still missing finds the waiter.
+  // Checks again under the mutex: the awaited calls may be done by now. If they are not, the Done()
+  // that completes them finds the waiter.
   if (const Wait* const unmet = FirstUnmet(call); unmet != nullptr) {
     processes_[unmet->process].waiters.push_back({unmet->calls, process});
     if (running_ == 0 && ready_.empty()) changed_.notify_all();

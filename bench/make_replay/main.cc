@@ -124,7 +124,7 @@ struct Contender {
   }
 };
 
-// What the turns of a row counted, disturbed or not; the latencies are of undisturbed ones.
+// Adds up the counts of a row's turns, disturbed or not; keeps the latencies of undisturbed ones.
 struct Tally {
   uint64_t ops = 0;
   uint64_t mismatches = 0;
@@ -474,7 +474,7 @@ Outcome RunReplay(const ReplayOptions& options) {
   return ReplayRun(options, **server, *rows).Run();
 }
 
-// Those that Bazel makes beside this program.
+// Returns the files of the plans that Bazel makes beside this program.
 std::vector<std::string> ShippedPlans(bool builds) {
   std::error_code error;
   const std::filesystem::path me = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -64,9 +64,9 @@ class PlanStrings {
   // them take.
   PlanStrings(std::vector<char>& texts, size_t bytes) : texts_(texts) { texts_.reserve(bytes); }
 
-  // What follows "string". False if it is none.
+  // Adds the string that follows "string". Returns false if none does.
   bool Read(Fields& fields);
-  // Of the number that comes next; `known` becomes false if there is no such string.
+  // Returns the string of the number that comes next; `known` becomes false if there is none.
   std::string_view Take(Fields& fields, bool& known) const;
 
  private:
@@ -74,7 +74,7 @@ class PlanStrings {
   std::vector<std::string_view> strings_;
 };
 
-// What follows "node". False if it is none.
+// Adds the node that follows "node" to `tree`. Returns false if none does.
 bool ReadNode(Fields& fields, FileTree& tree);
 
 // Whether the first line of `file` is `first_line`.

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kSampleEvery = 64;
 constexpr size_t kMismatchesKept = 10;
 constexpr size_t kLatenciesKept = size_t{1} << 18;
-// Of the time of a turn, before its clock starts.
+// Warm-up before the clock of a turn starts, as a part of the turn's time.
 constexpr double kWarmUp = 0.25;
 
 uint32_t NanosecondsSince(Clock::time_point start) {
@@ -30,7 +30,7 @@ uint32_t NanosecondsSince(Clock::time_point start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
-// What reading the clock twice takes, to be subtracted from each sample.
+// Returns the time that reading the clock twice takes, to be subtracted from each sample.
 uint32_t ClockCostNs() {
   uint32_t least = UINT32_MAX;
   for (int i = 0; i < 1000; ++i) least = std::min(least, NanosecondsSince(Clock::now()));
@@ -46,7 +46,7 @@ std::string AnswerText(const Call& call, const Answer& answer, std::string_view 
       answer.size_bytes == kSizeNotCompared ? "any" : std::to_string(answer.size_bytes));
 }
 
-// What one thread asks. Its counters are its own until it has ended.
+// Plays the calls of one thread. Only that thread accesses its counters until it has ended.
 class alignas(64) Player {
  public:
   Outcome Start(Subject& subject) {

@@ -13,7 +13,7 @@
 
 namespace nfswalk::bench {
 
-// What most benchmarks are told.
+// Holds the options that most benchmarks have.
 struct RunOptions {
   std::vector<size_t> threads;
   size_t repetitions = 1;

@@ -45,7 +45,8 @@ class MachineShare {
 std::expected<double, std::string_view> UnusedSecondsIn(std::string_view proc_stat,
                                                         double ticks_per_s);
 
-// Of `processors` during `seconds`: 1 less what was neither ours nor unused, but for one tick.
+// Returns the part of the time of `processors` during `seconds` that was ours or unused. Ignores
+// one tick of other use.
 double ShareOfMachine(double seconds, size_t processors, double ours_s, double unused_s,
                       double tick_s);
 

@@ -47,8 +47,8 @@ class Row {
   std::string members_;
 };
 
-// Where the rows go. Every row is written at once, so that a run that is interrupted leaves those
-// it had.
+// Writes the rows of a run. Every row is written at once, so that a run that is interrupted leaves
+// those it had.
 class RowWriter {
  public:
   // To `json_file`, to stdout if that is empty. Writes the first line: "processors", "optimised"

@@ -87,11 +87,11 @@ class Upstream {
     const sockaddr_in address = LoopbackAddress(port);
     const int on = 1;
     setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    // What fails is met by the first call.
+    // A failed connection makes the first call fail.
     (void)connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   }
 
-  // Both from behind the xid. Empty if the connection is lost.
+  // Sends a call and returns the reply, both without their xid. Empty if the connection is lost.
   std::string Ask(std::string_view call) const {
     const uint32_t bytes = static_cast<uint32_t>(sizeof(uint32_t) + call.size());
     const std::array<uint32_t, 2> head = {htonl(kLastFragment | bytes), 0};
@@ -116,7 +116,7 @@ class Upstream {
   const OwnedFd fd_;
 };
 
-// Of all connections. An answer stays where it is.
+// Holds the answers of all connections. An answer never moves.
 struct Memory {
   std::shared_mutex mutex;
   std::unordered_map<std::string, std::string> answers;

@@ -27,7 +27,7 @@ class ServerExport {
   virtual ~ServerExport() = default;
 
   virtual std::string description() const = 0;
-  // Of a server of our own, for MachineShare; else 0.
+  // Returns the process of a server of our own, for MachineShare; else 0.
   virtual pid_t server_pid() const = 0;
   // The exported directory without NFS, of a server of our own; else empty.
   virtual std::string backing_directory() const = 0;

@@ -64,7 +64,7 @@ struct BuildCall : Call {
   bool exclusive = false;                       // kCreate: O_EXCL
 };
 
-// What is compared of an answer. What follows `error` is valid if that is 0.
+// Holds the parts of an answer that are compared. Those after `error` are valid if it is 0.
 struct Answer {
   int error = 0;            // errno
   uint32_t mode = 0;        // kStat: type and permission bits
@@ -95,13 +95,13 @@ inline bool Matches(const BuildCall& call, const Answer& answer, const char* lin
          (!call.modified || answer.modified == *call.modified);
 }
 
-// What one thread asks through. Made and used on that thread.
+// Makes the calls of one thread, on which it is created and used.
 class SubjectThread {
  public:
   virtual ~SubjectThread() = default;
   // `link_text` receives the text of kReadLink.
   virtual Answer Ask(const Call& call, std::span<char> link_text) = 0;
-  // Of a subject that replays builds: a call of which IsChange() is true.
+  // Makes a call of which IsChange() is true, if the subject replays builds.
   virtual Answer Change(const BuildCall&) { return {.error = ENOTSUP}; }
 };
 

@@ -15,7 +15,7 @@ namespace {
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// Where stderr is no terminal.
+// Least time between two lines of progress where stderr is no terminal.
 constexpr std::chrono::seconds kBetweenLines{10};
 
 void SetFlag(int) { interrupted.store(true); }

@@ -9,7 +9,7 @@
 namespace nfswalk::bench {
 namespace {
 
-// Of a row with fewer undisturbed turns, over those asked for, nothing is said.
+// A row has times if at least 1 / kPartThatCounts of the turns asked for were undisturbed.
 constexpr size_t kPartThatCounts = 2;
 
 }  // namespace

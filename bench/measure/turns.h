@@ -74,7 +74,7 @@ class Turns {
   std::string WhyDisturbed(size_t row) const;
   // False for a row that has not taken a turn, or that an interrupt cut short.
   bool Complete(size_t row) const;
-  // Of a figure of the counted turns. Preconditions: WhyDisturbed(row) is empty.
+  // Returns the spread of a figure of the counted turns. Preconditions: WhyDisturbed(row) is empty.
   Spread Of(size_t row, const std::function<double(const Turn&)>& figure) const;
 
  private:

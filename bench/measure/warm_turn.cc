@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 // Calls between two reads of the clock.
 constexpr size_t kCallsABatch = 64;
-// Of the time of a turn, before its clock starts: a new thread has empty caches of its own, and its
-// processor's caches hold what the others asked for.
+// Warm-up before the clock of a turn starts, as a part of the turn's time: a new thread has empty
+// caches of its own, and its processor's caches hold what the others asked for.
 constexpr double kWarmUp = 0.25;
 
 bool Expected(const Call& call, const Answer& answer) { return Matches(call, answer, ""); }
@@ -31,7 +31,8 @@ std::unexpected<std::string> Unexpected(const Subject& subject, const Call& call
       fmt::format("{}: the answer for {} is not the tree's", subject.title(), call.path));
 }
 
-// What one thread does in a turn. A line of its own: its neighbours are other processors'.
+// Makes the calls of one thread in a turn. Has a cache line of its own, since its neighbours in the
+// vector belong to other processors.
 struct alignas(64) Share {
   std::unique_ptr<SubjectThread> thread;
   size_t at = 0;  // in the calls

@@ -12,7 +12,7 @@
 
 namespace nfswalk::bench {
 
-// Of every call.
+// Credential of every call.
 extern const Credential kMemoryCredential;
 
 // Mounts with nothing cached but the root; the limits of the caches exceed the tree, and attributes

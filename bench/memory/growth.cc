@@ -20,7 +20,7 @@ namespace {
 
 using Bytes = std::expected<uint64_t, std::string>;
 
-// What was freed last goes back after a grace period of RCU.
+// Repeats the sample: memory freed last returns to the system only after a grace period of RCU.
 constexpr int kSamples = 20;
 constexpr std::chrono::milliseconds kBetweenSamples(10);
 

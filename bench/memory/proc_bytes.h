@@ -12,7 +12,7 @@ namespace nfswalk::bench {
 // The size that `text` gives for `name`, "Rss:", in bytes; nothing if there is none.
 std::expected<uint64_t, std::string> BytesIn(const std::string& text, std::string_view name);
 
-// The same of a file.
+// Returns BytesIn() of the text of `file`.
 std::expected<uint64_t, std::string> ProcBytes(const char* file, std::string_view name);
 
 }  // namespace nfswalk::bench

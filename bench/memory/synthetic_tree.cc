@@ -16,7 +16,7 @@ constexpr std::string_view kBeginnings[] = {"", "a", "io", "net", "core"};
 // Ids: the kind above, the number below.
 constexpr int kKindShift = 32;
 
-// What is left of `name`'s end as digits; nothing if that is no number.
+// Returns the number that fills `name` from `at` to its end; nothing if there is none.
 std::optional<uint64_t> NumberAt(std::string_view name, size_t at) {
   if (at >= name.size()) return std::nullopt;
   uint64_t number = 0;

@@ -26,7 +26,7 @@ class SyntheticTree {
   static constexpr size_t kHandleBytes = 28;
 
   enum class Kind : uint8_t { kRoot, kPart, kDirectory, kFile };
-  // Of each kind the number counts from 0 through the whole tree.
+  // Identifies a node: `number` counts the nodes of its kind from 0 through the whole tree.
   struct Node {
     Kind kind = Kind::kRoot;
     uint64_t number = 0;

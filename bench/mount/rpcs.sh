@@ -149,7 +149,7 @@ make_tree() {
   (cd "$WORK/export/$2" && prepare "$1") >&2
 }
 
-# Of procedures that are, or are not, FUSE's.
+# Adds up the calls in file $2 of the procedures whose names match $1. The requests of FUSE begin with "fuse_".
 sum() { awk -v pattern="$1" '$1 != "seconds" && $1 ~ pattern { n += $2 } END { print n + 0 }' "$2"; }
 seconds() { awk '$1 == "seconds" { printf "%.2f", $2 }' "$1"; }
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 
 _GIBIBYTE_KB = 1024 * 1024
-# What the report calls it -> the package that tells its version.
+# Maps the name in the report to the package that tells the version.
 _PACKAGES = {"nfs-ganesha": "nfs-ganesha", "libnfs": "libnfs-dev", "liburcu": "liburcu-dev",
              "libtirpc": "libtirpc-dev"}
 _UNKNOWN = "unknown"

@@ -38,7 +38,7 @@ class Model(NamedTuple):
     operations: int = 1  # of each processor
     transfer_ns: int = 0  # added to a hold if another processor held the lock last
     seed: int = 1  # of the choice of shards
-    # Of the shards this part was held before, by processors chosen at random; the others by none.
+    # Part of the shards that were held before, by processors chosen at random; no processor held the others.
     held_before: float = 0.0
 
 
@@ -108,8 +108,8 @@ class _Simulation:
         lock_class = self.model.locks[lock]
         shard, last_holder = 0, None
         if lock_class.instances == SHARDED:
-            # Of the operation's number, not of a running generator: a slower lock elsewhere does not
-            # change who meets whom here.
+            # Derives the shard from the operation's number, not from a running generator: a slower lock
+            # elsewhere does not change which processors meet here.
             choice = mix(self.model.seed + lock & _BITS)
             choice = mix(mix(choice + processor & _BITS) + operation & _BITS)
             shard = choice % lock_class.shards

@@ -302,7 +302,7 @@ def _of_transfers(run, version):
 
 
 def _of_stream(row):
-    # Of disturbed turns, too: memory is not time.
+    # Includes disturbed turns: other work on the machine changes times, not memory.
     beyond = row["rss_mebibytes"] - row["limit_mebibytes"]
     yield Figure(f"{row['protocol']}, a large file written beside {row['readers']} threads that "
                  "read, resident memory beyond what may be dirty", f"{beyond:.1f} MiB",

@@ -76,7 +76,7 @@ def _parser():
 
 def main():
     arguments = _parser().parse_args()
-    # Of a pipe that Ctrl-C interrupts, what came is shown.
+    # Ignores Ctrl-C: if it interrupts a benchmark that writes to a pipe, the rows so far are shown.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         runs = read(arguments.rows)

@@ -8,8 +8,8 @@ BENCHES = ["make_replay", "warm_stat", "cold_walk", "rpc", "data", "memory", "in
 
 _OTHER_VERSION = "is it of another version?"
 _TIME_KEYS = ["ns_per_op", "ns_min", "ns_max"]
-# Of each kind of row: benchmark, a key that no later kind of the benchmark has, the other keys,
-# whether it has a time (or the reason why not).
+# Lists for each kind of row: benchmark, a key that no later kind of the benchmark has, the other keys,
+# whether it has a time (or the reason why it has none).
 _KINDS = [
     ("make_replay", "coverage", ["trace"], False),
     ("make_replay", "phase", ["trace", "subject", "mode", "threads", "ops", "mismatches", "rpcs",

@@ -193,7 +193,7 @@ def _seconds(row, key):
     return row[key] * row["files"] / 1e9
 
 
-# What an operation of each work of data is.
+# Names the operation of each work of data.
 DATA_OPERATIONS = {"write": "a MiB", "read": "a MiB", "cat": "a MiB", "random": "a READ of 4 KiB",
                    "create": "a file", "stat": "a name",
                    **{work: "a file" for work in ("cp to", "cp from", *TREE_WORKS)}}

@@ -26,7 +26,7 @@ struct SharedAccesses {
 
 struct SharedLines {
   SharedAccesses among_threads;
-  // Of lines that the thread which runs RCU callbacks wrote last.
+  // Accesses to lines that the thread which runs RCU callbacks wrote last.
   SharedAccesses after_callbacks;
   // rcu::Defer(): each writes the queue of callbacks, which is not among the accesses.
   uint64_t callbacks = 0;
@@ -39,7 +39,7 @@ class Recorder {
   static constexpr uint32_t kCallbacks = kThreadsMax;
   static constexpr size_t kLineBytes = 64;
 
-  // Where shared accesses come from: the return address of the entry point.
+  // Locates shared accesses in the code, by the return address of the entry point.
   struct Place {
     uintptr_t code;
     SharedAccesses accesses;
@@ -51,7 +51,7 @@ class Recorder {
   // Makes the calling thread this virtual thread until End().
   static void Begin(uint32_t thread);
   static void End();
-  // That virtual thread, or another number outside of Begin() and End().
+  // Returns the calling thread's virtual thread, or another number outside of Begin() and End().
   static uint32_t Thread();
 
   // Forgets all lines and counts, and stops counting. Preconditions: no thread is between Begin()
@@ -60,7 +60,7 @@ class Recorder {
   // Starts or stops counting; who wrote which line is noted either way.
   static void SetCounting(bool counting);
   static SharedLines counts();
-  // Of the accesses among threads, the most frequent first.
+  // Returns the places of the accesses among threads, the most frequent first.
   static std::vector<Place> Places();
 
   // For the entry points.

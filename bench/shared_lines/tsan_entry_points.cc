@@ -1,6 +1,6 @@
-// What GCC's -fsanitize=thread calls, for the Recorder instead of the thread sanitizer. Performs
-// atomic operations, all sequentially consistent, as the sanitizer does; a read-modify-write counts
-// as a write even if it fails.
+// Defines the functions that GCC's -fsanitize=thread calls, for the Recorder instead of the thread
+// sanitizer. Performs atomic operations, all sequentially consistent, as the sanitizer does; a
+// read-modify-write counts as a write even if it fails.
 #include <cstddef>
 #include <cstdint>
 

@@ -12,7 +12,7 @@ import calls
 from calls import Form, Kind, LeftOut, argument_at
 import strace
 
-# Of the recorded processes, which hand it to their children: record_build.sh sets it.
+# Umask that record_build.sh sets and that the recorded processes inherit.
 _UMASK = 0o022
 
 
@@ -61,7 +61,7 @@ class Change(calls.Call):
         self.description = None  # CREATE, OPEN, WRITE, SEEK
 
 
-# What a path says about itself, beside those of calls.py.
+# Errors that tell something about the path: those of calls.py, and three that only changes have.
 _ERRORS_OF_CHANGES = {0, errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP,
                       errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY}
 
@@ -71,7 +71,7 @@ class _Details(enum.Enum):
     SPECIAL = 1
 
 
-# Of a system call: the operation, and which argument holds its mode, size or times.
+# Maps a system call to its operation and to the argument that holds its mode, size, times or link text.
 _OPERATIONS = {
     b"creat": (Operation.CREATE, 1), b"open": (Operation.CREATE, 2),
     b"openat": (Operation.CREATE, 3),
@@ -98,7 +98,7 @@ _DUPLICATES = {b"dup", b"dup2", b"dup3", b"fcntl"}
 
 _CHANGE = Form(Kind.CHANGE)
 _FORMS = calls.FORMS | {
-    # Both names of a link tell where it is, the second one is new.
+    # Reads both names of a link: the existing one first, then the new one.
     b"link": Form(Kind.CHANGE, path=0, path2=1),
     b"linkat": Form(Kind.CHANGE, directory=0, path=1, directory2=2, path2=3, flags=4),
     b"unlinkat": Form(Kind.CHANGE, directory=0, path=1, flags=2),

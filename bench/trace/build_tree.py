@@ -8,7 +8,7 @@ from calls import Kind
 import learned_tree
 import tree
 
-# Those that need what they name, and those whose second name is the one that is new.
+# Operations on a name that has to exist, and operations whose second name is the new one.
 _NEEDS_NAME = {Operation.OPEN, Operation.TRUNCATE, Operation.RMDIR, Operation.UNLINK,
                Operation.LINK, Operation.RENAME, Operation.CHMOD, Operation.UTIMES}
 _HAS_NEW_NAME = {Operation.LINK, Operation.RENAME}

@@ -81,7 +81,7 @@ def _unpack(file, packed):
     return b"".join(chunks)
 
 
-# What -y prints behind a descriptor number or AT_FDCWD. strace writes < and > inside a name as
+# Matches what -y prints behind a descriptor number or AT_FDCWD. strace writes < and > inside a name as
 # octal escapes; -yy nests one pair: </dev/null<char 1:3>>. The arrow of "TCP:[1.2.3.4:5->...]"
 # closes nothing.
 _ANNOTATION_TEXT = rb"(?:[^<>-]++|->(?=[\[0-9A-Fa-f])|-)*+"

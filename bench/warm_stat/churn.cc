@@ -96,7 +96,7 @@ void Churn::Run() {
       return;
     }
     changes_.store(++number);
-    // What was late is not made up for: changes that come in a burst count for less.
+    // Does not catch up after a late change, since changes that come in a burst count for less.
     next = std::max(next + pause, Clock::now());
     if (!stopped_.load()) std::this_thread::sleep_until(next);
   } while (!stopped_.load() || number % kCycle != 0);

@@ -31,7 +31,7 @@ constexpr double kTurnFactor = 5;
 
 std::string TopOf(uint64_t directories) { return fmt::format("hot-{}", directories); }
 
-// Of depth 8, in an order that goes from directory to directory.
+// Returns paths of depth 8, shuffled so that most files follow one of another directory.
 std::vector<std::string> PathsOf(uint64_t directories) {
   std::vector<std::string> paths;
   for (uint64_t file = 0; file < kFilesOfHotSet; ++file) {
@@ -49,7 +49,7 @@ struct HotSet {
   Client* client;  // the subject's
 };
 
-// Of all turns, also of those that do not count.
+// Holds the totals of all turns, disturbed ones included.
 struct Counts {
   uint64_t changes = 0, prefix_hits = 0, walks = 0;
   double seconds = 0;

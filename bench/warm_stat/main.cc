@@ -151,7 +151,8 @@ class WarmRun {
     const Outcome taken = turns.Run([&](size_t i) {
       const auto& [contender, threads] = entries[i];
       Show(course, contender, fmt::format("{} threads, turn {}", threads, turns.round() + 1));
-      // Of many files each round asks for others; all subjects for the same ones.
+      // Starts each round at another call, so that with many files it asks for others. All
+      // subjects of a round start at the same call.
       const size_t round = turns.round() % options_.repetitions;
       const size_t start = calls.calls().size() * round / options_.repetitions;
       return TakeWarmTurn(*contender.subject, calls.calls(), start, threads,

@@ -10,7 +10,8 @@ trap 'rm -rf "$work"' EXIT
 multiarch=$(gcc -print-multiarch)
 "$stage" "$version" "$work/usr" "lib/$multiarch" /usr "$@"
 mv "$work/usr/share/doc/nfswalk/LICENSE" "$work/usr/share/doc/nfswalk/copyright"
-# Of the libraries that both were linked with here: their names differ from release to release.
+# Lists the packages of the libraries that the command and libnfswalk were linked with here: package names differ
+# from release to release.
 mkdir "$work/debian"
 printf 'Source: nfswalk\n\nPackage: nfswalk\nArchitecture: any\n' >"$work/debian/control"
 depends=$(cd "$work" && dpkg-shlibdeps --warnings=0 -O usr/bin/nfswalk "usr/lib/$multiarch"/libnfswalk.so.*.* | sed 's/^shlibs:Depends=//')

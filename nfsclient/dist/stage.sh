@@ -48,7 +48,7 @@ for file in "$@"; do
   esac
 done
 
-# Both libraries are made of one object, in which only what is public has a name for the linker: it
+# Makes the static and the shared library from one object, in which only the public symbols are global, so that it
 # clashes with nothing.
 object=$(mktemp -d)/nfswalk.o
 trap 'rm -rf "${object%/*}"' EXIT
