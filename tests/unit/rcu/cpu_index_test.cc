@@ -38,7 +38,7 @@ TEST(CpuIndex, IsTheProcessorThatTheThreadIsBoundToWithAndWithoutRseq) {
   EXPECT_GE(CpuCount(), static_cast<uint32_t>(CPU_COUNT(&allowed)));
 }
 
-// What sysfs says of each processor: the caches by index.
+// Maps each processor to the shared_cpu_list of its caches in sysfs, by index.
 using Caches = std::map<uint32_t, std::vector<std::string>>;
 
 Groups GroupsOf(const Caches& caches, uint32_t cpus) {

@@ -57,7 +57,7 @@ TEST(ColdTree, EveryFileAndParentIsBuiltAndTheDeepFileIsAtItsDepth) {
   EXPECT_EQ(std::ranges::count(deep, '/'), static_cast<int>(ColdTree::kDeepDepth));
 }
 
-// What is walked of a tree.
+// Returns the part of a tree that is walked.
 FileTree Walked(const FileTree& built) {
   FileTree walked = EmptyTree();
   const std::string top = ColdTree::kWalked;
@@ -67,7 +67,7 @@ FileTree Walked(const FileTree& built) {
   return walked;
 }
 
-// What the calls of all threads met.
+// State shared by the calls of all threads: the paths they met, one to refuse, one to hide.
 struct Met {
   std::mutex mutex;
   std::multiset<std::string> paths = {};

@@ -33,7 +33,7 @@ Plan PlanOf(const std::vector<std::string>& labels, std::vector<Workload> worklo
   return plan;
 }
 
-// What RunPlan() writes: the rows between the first line and the last.
+// Returns the rows that RunPlan() writes, those between the first line and the last.
 std::vector<Json> RowsOf(const Plan& plan, const TakeTurns& take_turns) {
   const std::string file = testing::TempDir() + "/plan.jsonl";
   auto writer = RowWriter::Open("inode_scale", file, Row());

@@ -12,12 +12,12 @@ struct alignas(64) RecordedLine {
 
 void StoreWord(RecordedLine& line, uint64_t value);
 uint64_t LoadWord(const RecordedLine& line);
-// Of the line's second word.
+// Loads the line's second word.
 uint64_t LoadNeighbour(const RecordedLine& line);
 void AddAtomically(RecordedLine& line);
 void CompareExchange(RecordedLine& line);
 void CopyLines(RecordedLine (&to)[2], const RecordedLine (&from)[2]);
-// Of a word on the stack, whose address escapes.
+// Stores to a word on the stack, whose address escapes.
 uint64_t StoreOnStack(uint64_t value);
 
 }  // namespace nfswalk::bench

@@ -86,7 +86,8 @@ TEST(ReplayTest, PoliciesWithoutAGlobalLockWriteNoSharedLine) {
   }
 }
 
-// What one visit writes of files that share no chain head, whatever the number of threads.
+// Bounds the shared writes of one visit to files that share no chain head, for any number of
+// threads.
 TEST(ReplayTest, GlobalLocksAndListsAreSharedWritesOfEachVisit) {
   struct Bounds {
     const char* policy;
@@ -149,7 +150,8 @@ TEST(ReplayTest, ReclaimStaysOnTheOwnShardOfAShardedLru) {
   }
 }
 
-// Of eight heads in a line and 16 buckets a file, one line in 16 is another file's, too.
+// Lines of eight chain heads hold eight files in a row: with 16 buckets a file, one such line in 16
+// is shared with other files.
 TEST(ReplayTest, ChainHeadsOfALargeTableAreRarelyShared) {
   for (const Workload workload : kOnPrivateFiles) {
     for (const size_t threads : {8, 64}) {

@@ -10,7 +10,7 @@
 namespace nfswalk::bench {
 namespace {
 
-// Where `path` leads in `tree`, if anywhere. Links stand for the first name of a path.
+// Returns the path that `path` leads to in `tree`, if any. Only its first name may be a link.
 std::optional<std::string> Resolve(const FileTree& tree, const std::string& path) {
   const size_t end = std::min(path.find('/'), path.size());
   const auto first = tree.find("/" + path.substr(0, end));
@@ -21,7 +21,7 @@ std::optional<std::string> Resolve(const FileTree& tree, const std::string& path
   return real;
 }
 
-// What the benchmark compares answers with is what the tree says.
+// Checks the answers that the benchmark expects against the tree.
 TEST(WarmTree, EveryPathOfACourseEndsAsItsCallExpects) {
   const WarmTree tree(2000);
   const FileTree built = tree.Build();

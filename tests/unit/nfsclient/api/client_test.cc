@@ -28,7 +28,7 @@ constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;
 constexpr std::errc kEscapes = std::errc::cross_device_link;
 constexpr std::errc kAgain = std::errc::resource_unavailable_try_again;
 
-// What a path leads to: a file of some type, or an error.
+// Describes what a path leads to: a file of some type, or an error.
 struct Target {
   FileType type = FileType::kRegular;
   std::errc error{};

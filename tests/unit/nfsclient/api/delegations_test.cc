@@ -23,7 +23,7 @@ using protocol::Xdr;
 using protocol::XdrReader;
 using Grants = FakeNfs4::Grants;
 
-// What Change() makes of "old".
+// Content of "f" that was "old" before Change().
 const std::string kChanged("old\0\0", 5);
 
 class DelegationsTest : public FakeFile {
@@ -80,7 +80,7 @@ class DelegationsTest : public FakeFile {
     cancellation.Cancel();
     caller.join();
   }
-  // Of another client.
+  // Sets the size of "f" to 5 bytes, as another client does.
   void Change() { server_.Truncate("f", 5); }
   void SetFlags(uint32_t flags) {
     nfs4_.WithSessions([&](FakeSessions& sessions) { sessions.status_flags = flags; });
@@ -238,7 +238,7 @@ TEST_F(DelegationsTest, AllEndWhereTheServerMayHaveCalledInVain) {
   }
 }
 
-// Of a file whose OPEN was given up: the delegation that came with it is not known.
+// Gives up an OPEN, so that the delegation that came with it is not known.
 TEST_F(DelegationsTest, OneThatIsNotKnownIsReturnedWhenItIsRecalledTwice) {
   MountCallable();
   nfs4_.Inject(OP_OPEN, {.kind = protocol::FakeFault::Kind::kHold});

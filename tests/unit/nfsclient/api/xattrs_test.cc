@@ -142,7 +142,7 @@ TEST_F(XattrsTest, AFileSystemThatRefusesChangesIsRead) {
   EXPECT_EQ(client_->GetXattr("f", "user.a", kUser).value_or("none"), "1");
 }
 
-// What was written goes before it: no change of the file is taken for another client's.
+// Sends written data before the change of an xattr: no file change is taken for another client's.
 TEST_F(XattrsTest, AChangeFollowsWhatWasWritten) {
   ASSERT_EQ(file_->PWrite(Data(0, kPiece), 0), kPiece);
   EXPECT_EQ(file_->SetXattr("user.a", "1", XattrMode::kEither), kOk);

@@ -19,7 +19,7 @@
 #include "tests/fixtures/fake_nfs4.h"
 #include "tests/fixtures/libnfs_raw.h"
 
-// What a child leaves to its end is no leak.
+// Turns LeakSanitizer off in a child: memory that it leaves to its exit is no leak.
 extern "C" int __lsan_is_turned_off() { return nfswalk::rcu::InForkedChild() ? 1 : 0; }
 
 namespace nfswalk {
@@ -71,7 +71,7 @@ class Fork : public testing::Test {
     nfswalk_node_release(std::exchange(node_, nullptr));
     nfswalk_unmount(std::exchange(client_, nullptr));
   }
-  // Of a cached path unless told.
+  // Calls nfswalk_stat(), by default with a cached path.
   int Stat(const char* path = "d/f") {
     nfswalk_attributes found;
     return nfswalk_stat(client_, path, me_, 0, &found);

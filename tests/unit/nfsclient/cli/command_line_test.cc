@@ -39,7 +39,7 @@ std::expected<Invocation, NoInvocation> Parse(const Arguments& arguments) {
   return ParseCommandLine(static_cast<int>(argv.size()), argv.data());
 }
 
-// Of a command line that is right.
+// Returns the invocation of a command line that is right.
 Invocation Parsed(const Arguments& arguments) {
   auto invocation = Parse(arguments);
   if (invocation) return *std::move(invocation);
@@ -47,7 +47,7 @@ Invocation Parsed(const Arguments& arguments) {
   return {};
 }
 
-// What is said of one that is wrong.
+// Returns the error text of a command line that is wrong.
 std::string ErrorOf(const Arguments& arguments) {
   const auto invocation = Parse(arguments);
   if (invocation) return "no error";

@@ -113,7 +113,7 @@ TEST_F(ConsoleTest, NoProgressIsShownWithoutAThreadForIt) {
   EXPECT_EQ(err_.text(), "");
 }
 
-// Both streams on one terminal: the same file here.
+// Puts both streams on one terminal, which is one file here.
 TEST_F(ConsoleTest, OutputOnTheSameTerminalWipesProgressAndKeepsItAwayForASecond) {
   Console console({out_.fd(), out_.fd(), true, true}, "find", start_);
   console.ShowProgress(start_ + seconds(1));

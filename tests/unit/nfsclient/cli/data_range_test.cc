@@ -22,8 +22,8 @@ auto SeekIn(std::string_view file) {
   };
 }
 
-// What a copy reads, as "begin-end ", of a file that is `now` and was of this size when it was
-// opened.
+// Returns the ranges that a copy reads, as "begin-end ", of a file that is `now` and was of this
+// size when it was opened.
 std::string RangesOf(std::string_view now, uint64_t size_bytes, uint64_t used_bytes = 0) {
   Attributes attributes;
   attributes.size_bytes = size_bytes;

@@ -1,4 +1,4 @@
-// What `nfswalk cp` does to the local file system, while another process changes it.
+// Tests what `nfswalk cp` does to the local file system, while another process changes it.
 #include "nfsclient/cli/copy/local_copy.h"
 
 #include <fcntl.h>
@@ -194,7 +194,8 @@ TEST_F(LocalCopyTest, ADirectoryThatTookTheNameOfANewOneKeepsItsMode) {
   AddFile(AddDirectory(kRoot, "d"), "f");
   for (const bool preserve : {false, true}) {
     for (const bool is_anothers : {false, true}) {
-      // That may be another owner of new files, too, as file systems of a network give them.
+      // Skips a case that -p cannot tell apart: network file systems may give the new directory
+      // another owner, too.
       if (is_anothers && preserve) continue;
       SCOPED_TRACE(testing::Message() << is_anothers << " " << preserve);
       fs::remove_all(here_);

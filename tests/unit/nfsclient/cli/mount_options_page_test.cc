@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
-// Those of nfs-utils 2.6, and what newer kernels have.
+// Options of nfs-utils 2.6, and those of newer kernels.
 const std::vector<std::string> kNamesOfNfs5 = {
     "nfsvers",     "vers",       "soft",         "hard",         "softreval",      "nosoftreval",
     "softerr",     "intr",       "nointr",       "timeo",        "retrans",        "rsize",

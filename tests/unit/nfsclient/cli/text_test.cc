@@ -1,4 +1,4 @@
-// What the command makes of paths, names and errors.
+// Tests what the command makes of paths, names and errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -48,7 +48,7 @@ enum class Exchange {
 };
 constexpr int kExchanges = 13;
 
-// What the command's caches know when the exchange is made.
+// State of the command's caches when the exchange is made.
 enum class Caches {
   kFresh,    // all is trusted
   kExpired,  // all has just timed out, as in a run that takes longer than acdirmin

@@ -25,7 +25,7 @@ class BatchReads : public FakeMount {
   }
   static std::string TextOf(size_t i) { return std::string(i + 1, static_cast<char>('a' + i)); }
 
-  // What is read of each, or what its error is.
+  // Returns the text that is read of each file, or its error.
   std::vector<std::string> ReadEach() {
     const std::vector<std::string_view> paths(names_.begin(), names_.end());
     std::vector<std::string> texts(kFiles, std::string(100, '#'));

@@ -126,7 +126,7 @@ TEST_F(CopyRangeTest, ARefusedCommitIsAnErrorBehindWhichTheServerIsAsked) {
   EXPECT_EQ(ReadAll(*file_), target());
 }
 
-// What could not be written is not copied as if it had been.
+// Data that could not be written is not copied as if it had been.
 TEST_F(CopyRangeTest, AnErrorOfTheSourceIsTheCopys) {
   server_.Inject(op_.write, {.status = op_.no_space});
   Write(*source_, "lost");
@@ -157,7 +157,7 @@ TEST_F(CopyRangeTest, AFileOfAnotherIdentityIsRead) {
   EXPECT_EQ(calls(kOpCopy), 0);
 }
 
-// What is written later waits for it, and the source stays open meanwhile.
+// Later writes wait for the copy that was given up; the source stays open meanwhile.
 TEST_F(CopyRangeTest, ACopyThatIsGivenUpIsMadeBeforeWhatFollows) {
   server_.Inject(kOpCopy, {.kind = Kind::kHold});
   {

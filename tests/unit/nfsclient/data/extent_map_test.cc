@@ -40,7 +40,7 @@ class ExtentMapTest : public testing::Test {
     map_.StartWrite(*extent);
     map_.Written(*extent, extent->size, is_stable, verifier);
   }
-  // What a READ shows of which the server filled `server`.
+  // Ends a READ that the server has answered with `server`, and returns what it shows.
   std::string End(ExtentMap::Read& read, std::string_view server, size_t bytes) {
     std::string text(server);
     text.resize(bytes, '?');

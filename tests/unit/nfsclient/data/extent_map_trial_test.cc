@@ -93,7 +93,7 @@ class ExtentMapTrial : public testing::TestWithParam<int> {
       }
     }
   }
-  // What is shown by a read of all that begins now.
+  // Returns what a read of the whole file that begins now shows.
   std::string Shown() {
     ExtentMap::Read read(0, kFileBytesMax);
     map_.BeginRead(read);

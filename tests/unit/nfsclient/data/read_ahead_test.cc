@@ -1,4 +1,4 @@
-// What is read ahead of a sequential reader, against servers of both versions that count READs,
+// Tests the readahead of a sequential reader, against servers of both versions that count READs,
 // answer them in part, and change or lose the file between them.
 
 #include "nfsclient/data/read_ahead.h"
@@ -153,7 +153,7 @@ TEST_P(ReadAhead, TruncationDuringReadAheadShowsNoOldBytes) {
   }
 }
 
-// Of what has come and of what is in flight.
+// Covers readahead that has come and readahead that is in flight.
 TEST_P(ReadAhead, KnownTruncationDropsReadAhead) {
   Mount(whole());
   ReadSome(6);

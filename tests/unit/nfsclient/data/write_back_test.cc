@@ -82,7 +82,7 @@ TEST_P(WriteBack, DataLostByARestartIsWrittenAgain) {
   }
 }
 
-// Of bytes that were written twice the later ones are sent again.
+// Sends again the later of two writes to the same bytes.
 TEST_P(WriteBack, OverwrittenDataIsNotSentAgainAfterARestart) {
   Mount();
   ASSERT_EQ(file_->PWrite(Data(0, 3 * kPiece), 0), 3 * kPiece);

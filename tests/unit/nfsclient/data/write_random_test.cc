@@ -2,7 +2,8 @@
 // disturbed at random: --gtest_random_seed gives others. Behind each fsync that succeeded the model
 // is on stable storage, and stays there.
 //
-// What a server or an editing proxy in front of one may do, and the test of the WRITE path that does it:
+// Lists what a server or an editing proxy in front of one may do, and the test of the WRITE path
+// that does it:
 //
 // | replies and calls                                  | at random | each by itself          |
 // |----------------------------------------------------|-----------|-------------------------|

@@ -21,7 +21,7 @@ using fixtures::ReadPart;
 using protocol::FakeClock;
 using protocol::FakeFault;
 
-// What the server does with two WRITEs of the same bytes, and between them.
+// Describes what the server does with two WRITEs of the same bytes, and between them.
 struct Answer {
   const char* name;
   FakeFault::Kind fault = FakeFault::Kind::kStatus;  // kStatus: none
@@ -65,7 +65,7 @@ class WriteReplies : public FakeMount {
     std::string content = Pattern(kPiece, 2);
     if (answer.restarts) server_.LoseUncommitted();
     if (answer.foreign_append_bytes > 0) {
-      // Others append where all of it ends.
+      // Appends of the other client begin at the end of the piece, even after a short WRITE.
       if (answer.is_short) {
         EXPECT_EQ(StatSize(), kPiece);
       }

@@ -68,7 +68,7 @@ class WriteTrial : public FakeFile,
     const Answers& answers = std::get<Answers>(GetParam());
     server_.set_clock(answers.clock);
     if (answers.fault != FakeFault::Kind::kStatus) {
-      // Those of a few WRITEs come again and again.
+      // Repeats faults that end after a few WRITEs.
       const int rounds = answers.times == kForEver ? 1 : 200;
       for (int i = 0; i < rounds; ++i) {
         server_.Inject(op_.write, {.kind = answers.fault}, answers.times, answers.after);

@@ -128,8 +128,8 @@ TEST(InodeMeasureTest, TheHottestLockIsTakenByEveryInodeIfItIsGlobalElseByFew) {
   EXPECT_LT(hottest_per_inode(HashPolicy::kIndex, ListPolicy::kNone), 4 * 2.0 / 64);
 }
 
-// What two threads take of the one list lock that is taken most, in halves of all: 2 if they share
-// it. `cpu`: to which of BindableCpus() each is bound.
+// Returns how often two threads take the most-taken list lock, in units of what one of them takes:
+// 2 if they share it. `one_cpu`, `other_cpu`: to which of BindableCpus() each is bound.
 uint64_t ShareOfHottestList(ListPolicy list, size_t one_cpu, size_t other_cpu) {
   InodeCaches caches(WithoutGrowth({HashPolicy::kBitRcu, list, LruPolicy::kSharded}));
   const auto stream = [&](size_t cpu, uint64_t first) {

@@ -1,5 +1,5 @@
-// What the kernel tells about a shortage of memory, over made-up files and, where there is one, the
-// kernel itself.
+// Tests what the kernel tells about a shortage of memory, over made-up files and, where it has
+// /proc/pressure, the kernel itself.
 #include "nfsclient/memory/pressure_signals.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What the kernel is told of a name while word of a change is in flight to it, each order forced.
+// Tests what the kernel is told of a name while the notification of a change is in flight to it,
+// with each order forced.
 #include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -41,7 +41,7 @@ class MountPointTest : public testing::Test {
     const auto checked = CheckMountPoint(directory, kNoSource, nonempty);
     return checked ? "accepted" : checked.error();
   }
-  // What an ordinary user is told, with this PATH.
+  // Returns what an ordinary user is told, with this PATH.
   static std::string RefusalOfUser(const std::string& directory, const char* path) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);

@@ -66,7 +66,7 @@ TEST_F(NameCallsTest, AreDoneOnceAndRefusedTheSecondTime) {
       EXPECT_EQ(call(), -1) << name;
       EXPECT_EQ(errno, again) << name;
     }
-    // What another client has made or taken since the kernel looked: looked up again.
+    // Looks up again a name that another client has made since the kernel looked it up.
     server_->Add(kRoot, "late", FileType::kDirectory);
     EXPECT_EQ(mkdir(At("late").c_str(), 0755), -1);
     EXPECT_EQ(errno, EEXIST);

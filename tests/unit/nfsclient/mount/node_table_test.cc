@@ -79,7 +79,7 @@ TEST_F(NodeTableTest, NumberAndGenerationAreNeverUsedAgain) {
   }
 }
 
-// What the kernel has open of a stale node keeps that; what it opens from now on is the other.
+// Files that the kernel has open keep a stale node; later opens get the node that replaces it.
 TEST_F(NodeTableTest, AStaleNodeIsReplacedByOneThatIsNot) {
   const auto stale = Remember("f");
   table_->NoteName(stale.number, "name");

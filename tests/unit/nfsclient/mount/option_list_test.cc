@@ -26,7 +26,7 @@ TEST(OptionListTest, EachOptionGoesToWhoReadsIt) {
       {"ro,soft,nosuid", {"ro", "nosuid"}, {"soft"}},
       {"fsname=a=b,subtype=c", {"fsname=a=b", "subtype=c"}, {}},
       {"allow_other,auto_unmount", {"allow_other", "auto_unmount"}, {}},
-      // What only mount(8) and systemd.mount(5) read.
+      // Options that only mount(8) and systemd.mount(5) read.
       {"defaults,_netdev,noauto,user,nofail,x-systemd.automount,X-mount.mkdir,comment=why", {}, {}},
       // Times are the server's.
       {"relatime,norelatime,strictatime,lazytime,nodiratime", {}, {}},

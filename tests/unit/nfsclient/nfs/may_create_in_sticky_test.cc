@@ -92,8 +92,8 @@ TEST_F(ProtectedFiles, TheOwnersOfFileAndDirectoryDecide) {
   }
 }
 
-// What the caches say is missing, and what they do not know, may have come since: the server is not
-// asked to take what is there.
+// Files that the caches hold as missing, or do not know, may have come since: the server is not
+// asked to accept an existing file.
 TEST_F(ProtectedFiles, AFileThatHasJustComeIsNotTaken) {
   for (const bool by_name : {false, true}) {
     for (const bool cached : {false, true}) {

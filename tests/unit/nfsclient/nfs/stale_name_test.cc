@@ -196,8 +196,8 @@ class RefusedReplacementTest : public MemoryMount {
   std::unique_ptr<File> open_;
 };
 
-// What was to be replaced had been hidden: its name is given back beside what another client has
-// made of that meanwhile, not in its place (NAME-31).
+// Leaves the file that was to be replaced under its hidden name: another client has made a file
+// with its old name meanwhile (NAME-31).
 TEST_F(RefusedReplacementTest, KeepsTheFileOfAnother) {
   uint64_t others = 0;
   WhileReplyIsInFlight("RENAME", [&] {  // of f to its hidden name

@@ -53,7 +53,7 @@ std::string Padded(std::span<const std::byte> bytes) {
   return Text(bytes) + std::string(-bytes.size() % 4, '\0');
 }
 
-// What is sent for `request`.
+// Returns the bytes that are sent for `request`.
 std::string Sent(const rpc::Request& request) {
   return Text(request.arguments) + Padded(request.data) + Text(request.tail);
 }

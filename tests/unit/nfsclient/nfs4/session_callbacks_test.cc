@@ -122,7 +122,7 @@ TEST_F(SessionCallbacksTest, AServerThatCannotCallIsGivenAnotherConnection) {
   }
 }
 
-// The same of a server that never can, over several connections.
+// Opens several connections to a server that can never call: at most two bindings are asked for.
 TEST_F(SessionCallbacksTest, AServerThatCanNeverCallIsServed) {
   server_.WithSessions([](FakeSessions& sessions) { sessions.status_flags = 0x601; });
   Connect(8);

@@ -105,7 +105,7 @@ TEST_F(SpaceTest, AHoleWhoseReplyIsLostIsPunchedOnce) {
 }
 
 TEST_F(SpaceTest, AnOperationThatTheServerDoesNotKnowIsAskedForOnce) {
-  // Of this file, or its file system.
+  // Statuses but NFS4ERR_OP_ILLEGAL are about this file or its file system: SEEK is sent again.
   for (const int status : {NFS4ERR_NOTSUPP, NFS4ERR_OPENMODE, NFS4ERR_OP_ILLEGAL}) {
     server_.Inject(kOpSeek, {.status = status});
     EXPECT_EQ(Seek(0, Content::kData).error, kNotSupported) << status;

@@ -15,7 +15,7 @@ struct Row {
   int error;
 };
 
-// Of one number and one meaning in both versions.
+// Statuses of one number and one meaning in both versions.
 constexpr Row kCommon[] = {{1, EPERM},        {2, ENOENT},  {5, EIO},           {6, ENXIO},
                            {13, EACCES},      {17, EEXIST}, {18, EXDEV},        {20, ENOTDIR},
                            {21, EISDIR},      {22, EINVAL}, {27, EFBIG},        {28, ENOSPC},

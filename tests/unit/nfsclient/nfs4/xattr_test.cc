@@ -128,7 +128,7 @@ TEST_F(XattrTest, ListsThatAreNoneAreErrors) {
     EXPECT_EQ(List().error, std::errc::io_error) << name;
     EXPECT_TRUE(List().names.empty());
   }
-  // The same name again and again.
+  // Repeats one name in every reply.
   server_.Inject(
       kOpListXattrs,
       {.kind = Kind::kForged,

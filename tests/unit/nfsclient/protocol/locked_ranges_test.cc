@@ -48,7 +48,7 @@ const Case kCases[] = {
     {{{kWrite, {0, 29}}, {kRead, {0, 9}}}, {{kRead, {0, 9}}, {kWrite, {10, 29}}}},
     {{{kWrite, {0, 29}}, {std::nullopt, {10, 19}}}, {{kWrite, {0, 9}}, {kWrite, {20, 29}}}},
     {{{kRead, {0, 29}}, {kWrite, {10, 19}}, {kRead, {10, 19}}}, {{kRead, {0, 29}}}},
-    // Of what is not locked.
+    // Unlocks a range that is not locked.
     {{{kRead, {0, 9}}, {std::nullopt, {10, kEnd}}}, {{kRead, {0, 9}}}},
     // To the end.
     {{{kWrite, {5, kEnd}}, {std::nullopt, {7, 7}}}, {{kWrite, {5, 6}}, {kWrite, {8, kEnd}}}},

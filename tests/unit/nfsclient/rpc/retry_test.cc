@@ -43,7 +43,7 @@ class RetryTest : public testing::Test {
     budget_ = retry_->NewBudget();
   }
   SendResult Send() { return retry_->Send(*connection_, call_, *budget_); }
-  // Of a call that outlives its waits: submits it, and waits for it.
+  // Submits a call that outlives its waits; Resume() waits for it.
   void Begin() {
     call_.outlives_wait = true;
     budget_ = retry_->NewBudgetOfCall();

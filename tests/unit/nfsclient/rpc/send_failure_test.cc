@@ -1,4 +1,4 @@
-// What sendmsg(2) does seldom: it fails for want of memory, or returns after the reply has come.
+// Tests rare outcomes of sendmsg(2): it fails for want of memory, or returns after the reply came.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -14,13 +14,13 @@
 
 namespace {
 
-// Of this thread: sendmsg() fails so many times with this error, and then calls this function
-// before it returns.
+// Makes sendmsg() of this thread fail `failures` times with `failure`, and then call
+// `before_return` before it returns.
 thread_local int failures = 0;
 thread_local int failure = 0;
 thread_local std::function<void()> before_return;
 thread_local int sends = 0;
-// Of this thread: recv() calls this function first.
+// Runs first in each recv() of this thread.
 thread_local std::function<void()> before_receive;
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace nfswalk::rpc {
 namespace {
 
 constexpr char kMovingHost[] = "moving.example";
-// Where it is.
+// Address of kMovingHost.
 std::atomic<const char*> moving_address = "127.0.0.1";
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST_F(SessionSlotsTest, NoCallIsSentAboveTheLimitUntilTheServerLiftsIt) {
   Open(8);
   session_->highest.store(1);
   EXPECT_EQ(TakeAll(), 2u);
-  // Of all connections; the last word is the reply's.
+  // Limits apply to all connections; the last reply sets them.
   Open(8, 1, 2);
   SessionSlots other;
   other.Open(session_, 0, 2);
@@ -162,7 +162,7 @@ TEST_F(SessionSlotsTest, ALimitThatIsLoweredMeanwhileLeavesTheSlotThatWasFound) 
   EXPECT_FALSE(slots_.CanTake(true));
 }
 
-// What a server says of the slots that it accepts begins none anew: it may be an old reply.
+// Replies restart no sequence number, whatever slots they say the server accepts: they may be old.
 TEST_F(SessionSlotsTest, NumbersGoOnWhateverTheServerAccepts) {
   Open(4);
   const auto first = slots_.Take(1), second = slots_.Take(2);

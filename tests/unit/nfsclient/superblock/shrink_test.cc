@@ -51,7 +51,7 @@ TEST_F(ShrinkTest, AQuarterIsGivenUpAndTheMemoryHandedBack) {
   EXPECT_EQ(stats.shrinks, 1u);
   EXPECT_EQ(stats.shrunk_objects, 2 * (kFiles + kDirectories - kLeft));
   rcu::Barrier();
-  // Of the dentries and inodes that went; slabs that hold others too stay.
+  // Bytes of the dentries and inodes that went; slabs that hold others too stay.
   const size_t gone = (kFiles - kLeft) * (sizeof(vfs::Dentry) + sizeof(icache::Inode));
   EXPECT_LE(rcu::PageRegion::mapped_bytes(), mapped - gone * 4 / 5);
 }

@@ -39,7 +39,7 @@ class ChangesInFlightTest : public testing::Test {
     known_ = before + 1;
     changes_.EndTurn(change);
   }
-  // The same on a thread of its own; returns once it waits for its turn.
+  // Calls TakeIn() on a thread of its own; returns once it waits for its turn.
   std::thread TakeInSoon(Change& change, int before) {
     waits_ = false;
     std::thread thread([this, &change, before] { TakeIn(change, before); });

@@ -113,7 +113,7 @@ TEST_F(InodeLocksTest, ChangeWaitsOnlyForLookupsThatCameBeforeIt) {
   EXPECT_EQ(order, (std::vector<int>{1, 2}));
 }
 
-// What waits longer than its call may is not in the way of others.
+// Waiters that reach the deadline of their call do not hold up others.
 TEST_F(InodeLocksTest, AWaiterWhoseTimeIsOverLeavesTheQueue) {
   DirectoryMutex& second = *locks_.LockShared(directories_[1]).mutex();
   const InodeLocks::Shared first = locks_.LockShared(directories_[0]);

@@ -1,5 +1,5 @@
-// What a server is answered that calls (RFC 8881 20): each operation, each state of a slot, and
-// calls that are none.
+// Tests the answers to a server's calls (RFC 8881 20): each operation, each state of a slot, and
+// malformed calls.
 #include "nfsclient/nfs4/state/callbacks.h"
 
 #include <gtest/gtest.h>

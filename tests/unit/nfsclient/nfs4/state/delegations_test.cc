@@ -1,4 +1,5 @@
-// What is held, what ends it, and what is asked for, without a server: nothing is returned.
+// Tests which delegations are held, what ends them, and when more are asked for, without a server:
+// none is returned.
 #include "nfsclient/nfs4/state/delegations.h"
 
 #include <gtest/gtest.h>

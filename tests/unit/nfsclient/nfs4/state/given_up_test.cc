@@ -212,7 +212,7 @@ TEST_F(GivenUpTest, ALockThatExtendsAnotherIsUndone) {
   EXPECT_EQ(Lock(kYou, {0, 4}), std::errc::resource_unavailable_try_again);
 }
 
-// What was held before can be reclaimed.
+// Locks that were held before can be reclaimed.
 TEST_F(GivenUpTest, ALockThatIsUndoneWhileTheServerRestartsLosesNone) {
   kept_.reset();
   server_.set_lease_seconds(1);

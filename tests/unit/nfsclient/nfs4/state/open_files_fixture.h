@@ -50,7 +50,7 @@ class OpenFilesTest : public testing::Test {
     open_files_ = std::make_shared<OpenFiles>(*caller_, owners_);
   }
 
-  // Of the whole binary.
+  // Returns the minor version that all tests of the binary use.
   static uint32_t MinorVersion() {
     const char* const minor = std::getenv("NFSWALK_MINOR_VERSION");
     return minor == nullptr ? 0 : static_cast<uint32_t>(std::atoi(minor));

@@ -18,7 +18,7 @@ namespace {
 
 class ReopenNames : public OpenFilesTest {
  protected:
-  // What the owner of the names knows.
+  // Holds what the owner of the names knows.
   struct Known {
     std::vector<std::string> names;
     // A RENAME is in flight, whose reply brings these once all of `names` were tried.

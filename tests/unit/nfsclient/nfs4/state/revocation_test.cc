@@ -156,7 +156,7 @@ TEST_F(RevocationTest, AStateIdThatIsNotFreedAtOnceIsFreedLater) {
   }
 }
 
-// What is said of a state id that is not revoked costs nothing: its use will tell.
+// State ids that TEST_STATEID does not report as revoked are kept: their next use will tell.
 TEST_F(RevocationTest, OnlyWhatIsRevokedIsOpenedAnew) {
   ASSERT_EQ(Lock(*state_), kOk);
   const FakeFault claims_unknown{.kind = Kind::kForged, .forge = [](const std::string& result) {
