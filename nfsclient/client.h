@@ -12,7 +12,8 @@
 //
 //   Stat, Access, ReadLink, answered from the caches under RCU       135 ns
 //     takes no lock, allocates nothing, stores to no shared memory
-//   all others, and what is not cached                               round trips to the server
+//   changes, listings, opens that ask the server, and what is not    round trips to the server
+//     cached
 //     version 4 resolves all missing names of a path in one
 //
 // Thread safety: any number of threads may be in any calls of one Client at once. Destroy its
@@ -183,8 +184,9 @@ class File final {
   // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead. A sequential
   // reader is read ahead of, up to 4 MiB; what another client writes may be missing for acregmin.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
-  // Copies `data`, and waits only where too much is in flight, with `sync` until it is on stable
-  // storage; bad_file_descriptor without kMayWrite. Less if memory, or a Deadline's time, ended.
+  // Copies `data`, and waits only where too much is in flight, where earlier calls change or sync
+  // the same bytes, or by another open file, and with `sync` until it is on stable storage;
+  // bad_file_descriptor without kMayWrite. Less if memory, or a Deadline's time, ended.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
   // PWrite() at the end of the file, which the server is asked for (O_APPEND). What this Client
   // appends does not overlap; another client may write there in between, as NFS has no append.

@@ -23,7 +23,7 @@ if ! command -v debootstrap >/dev/null; then
 fi
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/bare_debian.XXXXXX")
-# What is mounted there is gone by then, with the namespace.
+# Mounts below $root are gone by then, with their namespace.
 trap 'rm -rf --one-file-system "$root"' EXIT
 echo "bare_debian.sh: makes a $suite in $root" >&2
 if ! said=$(debootstrap --variant=minbase "$suite" "$root" 2>&1); then

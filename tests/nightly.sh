@@ -15,7 +15,7 @@ third_party/install.sh linux || exit 1
 mapfile -t long < <(bazel query --noshow_progress 'attr(tags, nightly, tests(//tests/...))' 2>/dev/null)
 # Optimized, so that fifty million walks take a third of an hour; sync points stay.
 part tests/run.sh --copt=-O2 "${long[@]}"
-# What .ci/suites has no time for under the sanitizers.
+# Suites that .ci/suites has no time for under the sanitizers.
 left_out=(//tests/integration/... //tests/differential/... //tests/faults/... //tests/unit/nfsclient/cli/...)
 part tests/run.sh --config=asan "${left_out[@]}"
 part tests/run.sh --config=tsan "${left_out[@]}"
@@ -27,7 +27,7 @@ over_linux=(--run_under="$PWD/tests/fixtures/user_mode_linux.sh" --test_timeout=
 part tests/run.sh "${over_linux[@]}" "${with_server[@]}"
 part tests/run.sh "${over_linux[@]}" --test_filter='*MakeReplay*' //tests/integration:benchmark_test
 part tests/mount_linux_6_1.sh
-# Where git's source is at hand: a .orig.tar.xz of `apt-get source git`.
+# Runs where git's source is at hand: a .orig.tar.xz of `apt-get source git`.
 if [ -n "${GIT_SOURCE-}" ]; then
   third_party/install.sh work || exit 1
   part bazel build -c opt //nfsclient/cli:nfswalk

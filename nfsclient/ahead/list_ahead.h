@@ -37,9 +37,9 @@ void ListAhead(Superblock& superblock, vfs::DentryRef& directory,
                const sunrpc_auth::Credential& credential);
 
 // Before a GETATTR or LOOKUP for a cached child whose attributes have timed out, or whose name is
-// to be verified because the directory has changed. The child that makes a listing due has its
-// answer from the first reply, or from the whole where it has to list itself, as enough calls run
-// in the background; the caller asks for what is still not valid.
+// to be verified because the directory has changed. The child that makes a listing due waits for
+// its first reply; for all of it where the caller has to list itself, since enough calls run in the
+// background. The caller asks for what is still not valid.
 //
 // The 2nd child in a row makes a listing due, the 4th where no listing has shown the length of the
 // directory, in a long one a later one (ATTR-18).

@@ -1,4 +1,5 @@
-// path_lookup: resolves a whole path in one round trip (version 4's COMPOUND).
+// path_lookup: asks for a whole path in as few round trips as the server allows (version 4's
+// COMPOUND).
 //
 // Ref-walk still goes name by name; this primes the caches ahead of it with dentries, inodes and
 // access rights of every component, and the negative dentry where the path ends early, as single

@@ -222,7 +222,7 @@ class BatchRead {
   // True if a READ of the file for results[i] is in flight now; false if it must be read alone.
   bool Start(size_t i, icache::Inode& inode) try {
     // To read nothing costs nothing where an open is not sent.
-    if (into_[i].empty() && !superblock_.protocol->opens_by_name()) return false;
+    if (into_[i].empty() && !superblock_.protocol->sends_open()) return false;
     const size_t bytes = std::min<size_t>(into_[i].size(), superblock_.limits.read_bytes_max);
     Attributes known;
     if (bytes < into_[i].size() && nfs::CopyAttributesRcu(inode, known) &&

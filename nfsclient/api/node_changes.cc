@@ -229,7 +229,7 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
     return OpenResult{std::move(*file), std::move(found)};
   };
   WalkRequest request = RequestOfName(superblock_, at_.get(), PathCall::kCreate, path, flags);
-  request.flags.open = superblock_.protocol->opens_by_name();
+  request.flags.open = superblock_.protocol->sends_open();
   return FindOrCreate<OpenResult>(superblock_, request, credential, existing, create);
 }
 

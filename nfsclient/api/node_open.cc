@@ -162,14 +162,14 @@ struct RcuOpen {
   std::optional<nfs::OpenContext> context;
 };
 
-// Completes an open by handle, or of a delegated file, under RCU, without an RPC: OpenFound()
+// Completes a stateless open, or that of a delegated file, under RCU, without an RPC: OpenFound()
 // without the dentry's reference. Whatever this cannot decide is left to that. The state of a
 // delegated file is still to be shared.
 RcuOutcome OpenRcu(nfs::Superblock& superblock, RcuWalk& walk, uint32_t rights, RcuOpen& taken) {
   constexpr RcuOutcome kDoubt{NeedRef::kComplete};
   icache::Inode& inode = walk.inode();
   if (inode.is_directory() || inode.type.load() == FileType::kSymlink) return kDoubt;
-  if (superblock.protocol->opens_by_name() && !nfs::IsDelegated(superblock, inode, walk.now_ns())) {
+  if (superblock.protocol->sends_open() && !nfs::IsDelegated(superblock, inode, walk.now_ns())) {
     return kDoubt;
   }
   const nfs::RcuPermission permission = walk.Permission(rights);
@@ -196,9 +196,9 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   if (inode.type.load() == FileType::kSymlink) {
     return std::unexpected(std::errc::too_many_symbolic_link_levels);
   }
-  const bool by_name = superblock.protocol->opens_by_name();
+  const bool sends_open = superblock.protocol->sends_open();
   // The root of an export may be a file, which has no name.
-  if (by_name && walk.position().get() == superblock.root.get() &&
+  if (sends_open && walk.position().get() == superblock.root.get() &&
       !superblock.protocol->can_open_by_handle()) {
     return std::unexpected(std::errc::operation_not_supported);
   }
@@ -206,19 +206,19 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
   auto counted = nfs::OpenInode::Register(superblock, icache::Hold(inode));
   if (!counted) return std::unexpected(counted.error());
   NFSWALK_SYNC_POINT("open:registered");
-  // A stamp is a store that all threads share. An open by handle sends nothing.
-  const auto stamp = by_name ? nfs::Stamp(superblock) : nfs::SendStamp();
+  // A stamp is a store that all threads share. A stateless open sends nothing.
+  const auto stamp = sends_open ? nfs::Stamp(superblock) : nfs::SendStamp();
   const uint64_t epoch = inode.access.epoch();
   const OpenRequest request{superblock, inode, rights, key};
   auto state = rights == kMayRead ? ShareDelegated(superblock, walk) : nullptr;
   const bool is_local = state != nullptr;
   auto opened = is_local        ? protocol::OpenReply()
-                : !by_name      ? request.Send({}, {})
+                : !sends_open   ? request.Send({}, {})
                 : walk.parent() ? request.OpenBy(walk.parent(), walk.last())
                                 : OpenNode(request, *walk.position(), as_named);
   std::errc failed = opened.error;
   // The name has changed on the server: forced revalidation finds out where it leads.
-  if (by_name && !walk.force() && request.IsNameChanged(failed)) {
+  if (sends_open && !walk.force() && request.IsNameChanged(failed)) {
     return std::unexpected(protocol::kStale);
   }
   std::optional<uint32_t> granted = opened.granted;
@@ -263,10 +263,10 @@ Result<std::unique_ptr<File>> Node::OpenSince(const nfs::SendStamp* begun, std::
   if (request.error != kOk) return std::unexpected(request.error);
   if (!AreOpenRights(rights)) return std::unexpected(std::errc::invalid_argument);
   if (request.flags.cached) return std::unexpected(CachedError(superblock_));
-  request.flags.open = superblock_.protocol->opens_by_name() && !path.empty();
-  const bool asks_server = superblock_.protocol->opens_by_name() || !superblock_.options.nocto ||
-                           (rights & kTruncate) != 0;
-  const bool has_delegations = superblock_.protocol->opens_by_name() && rights == kMayRead &&
+  request.flags.open = superblock_.protocol->sends_open() && !path.empty();
+  const bool asks_server =
+      superblock_.protocol->sends_open() || !superblock_.options.nocto || (rights & kTruncate) != 0;
+  const bool has_delegations = superblock_.protocol->sends_open() && rights == kMayRead &&
                                superblock_.delegated_inodes.size() != 0;
   RcuOpen taken;
   // Once more, by the server, if the delegation has ended by the time that its state is shared.

@@ -30,8 +30,7 @@ inline std::errc StatRef(nfs::Superblock& superblock, walk::RefWalk& walk) {
   const std::errc error = data::FlushWrites(superblock, walk.inode());
   if (error != std::errc{}) return error;
   walk.RefreshAhead();
-  const bool is_node = !walk.parent();
-  if (is_node && !walk.force()) {
+  if (!walk.parent() && !walk.force()) {
     nfs::RevalidateNode(superblock, walk.position(), walk.credential());
   }
   return nfs::RevalidateInode(superblock, walk.inode(), walk.credential()->key(), walk.force());

@@ -66,7 +66,7 @@ struct WalkRequest {
   return request;
 }
 
-// The error of a `cached` call whose answers are never cached.
+// The error of a call that `cached` does not make from the caches alone: a change, an open.
 inline std::errc CachedError(const nfs::Superblock& superblock) {
   return superblock.shut_down.load() ? std::errc::operation_canceled
                                      : std::errc::resource_unavailable_try_again;

@@ -1,4 +1,4 @@
-// tree_entry: a file of a tree where it was seen, and what of a tree is listed.
+// tree_entry: a file of a tree where it was seen, and the options that bound a walk of the tree.
 //
 // Thread safety: as any value.
 #ifndef NFSWALK_NFSCLIENT_CLI_TREE_ENTRY_H_

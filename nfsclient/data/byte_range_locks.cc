@@ -28,14 +28,14 @@ constexpr milliseconds kPollMin{100};
 constexpr milliseconds kPollMax{5000};
 constexpr std::errc kDenied = std::errc::resource_unavailable_try_again;
 
-bool OnServer(const LockFile& file) {
+bool OnServer(const LockTarget& file) {
   return file.context->open != nullptr && file.superblock.protocol->has_locks();
 }
 
-icache::Inode& InodeOf(const LockFile& file) { return *file.context->inode; }
+icache::Inode& InodeOf(const LockTarget& file) { return *file.context->inode; }
 
 // `release`: at the end of an open file of the owner, which leaves it nothing.
-std::errc UnlockNow(const LockFile& file, ByteRange range, bool release) {
+std::errc UnlockNow(const LockTarget& file, ByteRange range, bool release) {
   LockTable::Turn turn(file.superblock.locks, InodeOf(file), file.owner);
   if (turn.error() != kOk) return turn.error();
   LockedRanges next = turn.ranges().Without(range);
@@ -52,7 +52,7 @@ std::errc UnlockNow(const LockFile& file, ByteRange range, bool release) {
 }
 
 // A LOCK whose caller did not wait for the reply may have been executed.
-void UndoInBackground(const LockFile& file, ByteRange range) try {
+void UndoInBackground(const LockTarget& file, ByteRange range) try {
   TaskThreads::Task undo = [file, range] {
     LockTable::Turn turn(file.superblock.locks, InodeOf(file), file.owner);
     if (turn.error() != kOk || turn.ranges().Overlaps(range)) return;
@@ -68,7 +68,7 @@ struct Attempt {
   std::optional<uint64_t> blocker = {};  // of this client
 };
 
-Attempt TryLock(const LockFile& file, const RangeLock& wanted) {
+Attempt TryLock(const LockTarget& file, const RangeLock& wanted) {
   LockTable& table = file.superblock.locks;
   LockTable::Turn turn(table, InodeOf(file), file.owner);
   if (turn.error() != kOk) return {turn.error()};
@@ -92,7 +92,7 @@ Attempt TryLock(const LockFile& file, const RangeLock& wanted) {
 
 }  // namespace
 
-std::errc SetLock(const LockFile& file, const RangeLock& wanted, bool wait) {
+std::errc SetLock(const LockTarget& file, const RangeLock& wanted, bool wait) {
   Superblock& superblock = file.superblock;
   icache::Inode& inode = InodeOf(file);
   std::errc error = FlushWrites(superblock, inode, WriteBack::Until::kCommitted);
@@ -117,12 +117,12 @@ std::errc SetLock(const LockFile& file, const RangeLock& wanted, bool wait) {
   return kOk;
 }
 
-std::errc Unlock(const LockFile& file, ByteRange range) {
+std::errc Unlock(const LockTarget& file, ByteRange range) {
   const std::errc error = FlushWrites(file.superblock, InodeOf(file), WriteBack::Until::kCommitted);
   return error != kOk ? error : UnlockNow(file, range, /*release=*/false);
 }
 
-std::expected<std::optional<LockConflict>, std::errc> TestLock(const LockFile& file,
+std::expected<std::optional<LockConflict>, std::errc> TestLock(const LockTarget& file,
                                                                const RangeLock& wanted) {
   if (const auto local = file.superblock.locks.FindConflict(InodeOf(file), file.owner, wanted)) {
     return LockConflict{local->lock, local->owner};
@@ -134,7 +134,7 @@ std::expected<std::optional<LockConflict>, std::errc> TestLock(const LockFile& f
   return std::nullopt;
 }
 
-void ReleaseLocks(const LockFile& file) try {
+void ReleaseLocks(const LockTarget& file) try {
   const std::errc error = UnlockNow(file, {}, /*release=*/true);
   if (IsKnown(error) || file.superblock.shut_down.load()) return;
   TaskThreads::Task again = [file] { (void)UnlockNow(file, {}, /*release=*/true); };

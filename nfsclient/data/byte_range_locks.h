@@ -56,7 +56,7 @@ class FileLockOwners {
   std::set<uint64_t> owners_;  // guarded by mutex_
 };
 
-struct LockFile {
+struct LockTarget {
   nfs::Superblock& superblock;
   std::shared_ptr<const nfs::OpenContext> context;
   uint64_t owner;
@@ -66,14 +66,14 @@ struct LockFile {
 // cached attributes and what was read ahead are not used after it. Errors:
 // resource_unavailable_try_again if another owner's lock is in the way and `wait` is false;
 // resource_deadlock_would_occur; timed_out and operation_canceled of the thread; the server's.
-std::errc SetLock(const LockFile& file, const protocol::RangeLock& wanted, bool wait);
+std::errc SetLock(const LockTarget& file, const protocol::RangeLock& wanted, bool wait);
 // Unlocks, after dirty data has gone out. Errors: those that leave data dirty, with nothing
 // unlocked; the server's.
-std::errc Unlock(const LockFile& file, protocol::ByteRange range);
-std::expected<std::optional<LockConflict>, std::errc> TestLock(const LockFile& file,
+std::errc Unlock(const LockTarget& file, protocol::ByteRange range);
+std::expected<std::optional<LockConflict>, std::errc> TestLock(const LockTarget& file,
                                                                const protocol::RangeLock& wanted);
 // Unlocks all that `file.owner` holds of it.
-void ReleaseLocks(const LockFile& file);
+void ReleaseLocks(const LockTarget& file);
 
 }  // namespace nfswalk::data
 

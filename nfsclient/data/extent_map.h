@@ -9,18 +9,22 @@
 //   E2 A byte has at most one WRITE that is not answered: only kDirty is sent, and what is kWriting
 //      is neither changed nor removed until its reply, or the end of all that could execute it.
 //   E3 A WRITE carries bytes of one extent, i.e. bytes that were passed to Write().
-//   E4 Data leaves the map where the server has it on stable storage, refuses it, or cuts it off.
+//   E4 Data leaves the map where the server has it on stable storage, or refuses it.
 //      Until the end of each read in progress that overlaps it, it is kept for that read (kKept).
-//   E5 From the end that the file had before, or of what was sent since, all bytes of the file are in
+//   E5 From the end that the file had before, or of what was sent since, all bytes of the file are
+//   in
 //      dirty extents or are zeros, unless others have written to it: the caller says whether it is
 //      known that they have not. A hole there is filled, and read, without the server.
 //   E6 Data is kept for reads only where they overlap it: reads do not add to the memory limit
 //      more than their own size, rounded to extents.
 //
 //   state      left by
-//   kDirty     StartWrite() -> kWriting; Write() over it, Truncate() -> gone
-//   kWriting   Written() -> kUnstable, gone; NotWritten() -> kDirty; Refused() -> gone
-//   kUnstable  Committed() -> gone, or kDirty where the verifier changed; Write() over it -> gone
+//   kDirty     StartWrite() -> kWriting; Write() over it -> gone
+//   kWriting   Written() -> kUnstable, or where it is stable kKept or gone; the rest of a short
+//   one,
+//              and NotWritten() -> kDirty; Refused() -> gone
+//   kUnstable  Committed() -> kKept or gone, or kDirty where the verifier changed; CommitRefused(),
+//              Write() over it -> gone
 //   kKept      the end of the reads that it is kept for -> gone; Write() over it -> gone
 //
 // Each function that throws std::bad_alloc has changed nothing.
@@ -87,7 +91,7 @@ class ExtentMap {
     size_t at = 0;                   // in the buffer
     Context context;                 // with what it was written; null: kKept
     State state = State::kDirty;
-    bool must_be_stable = false;  // to be written FILE_SYNC: a restart has lost it once
+    bool must_be_stable = false;  // to be written FILE_SYNC: alone, or lost by a restart
     uint64_t verifier = 0;        // kUnstable: of its WRITE
     uint64_t written = 0;         // kUnstable: the number of its WRITE's reply
     uint64_t last_read = 0;       // kKept: for reads up to this number

@@ -121,7 +121,7 @@ auto FileData::WriteLocked(std::span<const std::byte> data, uint64_t offset_byte
 auto FileData::Write(std::span<const std::byte> data, uint64_t offset_bytes) -> Result<size_t> try {
   FlushIfFull();
   // i_rwsem, as generic_file_write_iter() has it.
-  const FileLock lock(superblock, *inode);
+  const RwsemGuard lock(superblock, *inode);
   if (!lock) return std::unexpected(CallDeadline::Error());
   return WriteLocked(data, offset_bytes);
 } catch (const std::bad_alloc&) {
@@ -130,7 +130,7 @@ auto FileData::Write(std::span<const std::byte> data, uint64_t offset_bytes) -> 
 
 std::errc FileData::Allocate(const protocol::Allocation& allocation) try {
   if (!superblock.protocol->can_allocate()) return std::errc::operation_not_supported;
-  const FileLock lock(superblock, *inode);
+  const RwsemGuard lock(superblock, *inode);
   if (!lock) return CallDeadline::Error();
   if (open != nullptr && lock_owners.had_any()) {
     const std::errc error = superblock.protocol->ConfirmLocks(*open);
@@ -176,7 +176,7 @@ auto FileData::CopyFrom(FileData& source, protocol::CopiedRange range) -> Result
 
 auto FileData::CopyLocked(FileData& source, const protocol::CopiedRange& range)
     -> Result<uint64_t> {
-  const FileLock lock(superblock, *inode);
+  const RwsemGuard lock(superblock, *inode);
   if (!lock) return std::unexpected(CallDeadline::Error());
   for (FileData* const end : {&source, this}) {
     if (end->open == nullptr || !end->lock_owners.had_any()) continue;
@@ -243,7 +243,7 @@ auto FileData::FindEnd() -> Result<uint64_t> {
 
 auto FileData::Append(std::span<const std::byte> data) -> Result<size_t> try {
   FlushIfFull();
-  const FileLock lock(superblock, *inode);
+  const RwsemGuard lock(superblock, *inode);
   if (!lock) return std::unexpected(CallDeadline::Error());
   const auto end = FindEnd();
   if (!end) return std::unexpected(end.error());

@@ -2,8 +2,8 @@
 // (nfs_wcc_update_inode()).
 //
 // Several WRITEs are in flight at once, and servers execute them in any order. A reply shows the
-// file's change id before and after its call (protocol::Attributes::change; RFC 1813 2.6 wcc_data,
-// RFC 7530 5.8.1.4). Ids are compared for equality only.
+// file's change attribute before and after its call (protocol::Attributes::change; RFC 1813 2.6
+// wcc_data, RFC 7530 5.8.1.4), called its id here. Ids are compared for equality only.
 //
 // Invariants
 //   C1 A change by another client is never taken for ours: each id that a reply shows must be the
@@ -12,7 +12,7 @@
 //   C2 Attributes are the latest only if they came with a call that was sent after all others were
 //      answered, or if all calls in flight at the same time show the same.
 //
-// A batch begins with the first WRITE and ends where the latest attributes are known.
+// A batch begins with the first WRITE or COMMIT and ends where the latest attributes are known.
 //
 // Thread safety: none.
 #ifndef NFSWALK_NFSCLIENT_DATA_OWN_CHANGES_H_
@@ -35,7 +35,8 @@ class OwnChanges {
   bool is_open() const { return is_open_; }
   bool has_calls_in_flight() const { return in_flight_ > 0; }
 
-  // Begins a batch. `known_id`: the change id that the caches hold; nullopt: none that is valid.
+  // Begins a batch. `known_id`: the change attribute that the caches hold; nullopt: none that is
+  // valid.
   void Begin(std::optional<uint64_t> known_id);
   // A call is sent: a WRITE, or one that changes nothing (COMMIT, GETATTR). Preconditions: is_open().
   void Sent();

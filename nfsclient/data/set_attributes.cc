@@ -37,7 +37,7 @@ std::errc Flush(Superblock& superblock, Inode& inode) {
 // SETATTR of a file that is no directory.
 std::errc FlushAndSend(Superblock& superblock, Inode& inode, const SetAttributes& attributes,
                        const Credential& credential) try {
-  const FileLock lock(superblock, inode);
+  const RwsemGuard lock(superblock, inode);
   if (!lock) return protocol::CallDeadline::Error();
   if (attributes.size_bytes && inode.type.load() == protocol::FileType::kRegular) {
     return WriteBack::Of(superblock, inode)->Truncate(attributes, credential);
@@ -55,7 +55,7 @@ std::errc FlushAndSend(Superblock& superblock, Inode& inode, const SetAttributes
 std::errc ChangeFlushed(Superblock& superblock, Inode& inode,
                         const std::function<std::errc()>& change) {
   if (inode.is_directory()) return change();
-  const FileLock lock(superblock, inode);
+  const RwsemGuard lock(superblock, inode);
   if (!lock) return protocol::CallDeadline::Error();
   const std::errc error = Flush(superblock, inode);
   return error == kOk ? change() : error;

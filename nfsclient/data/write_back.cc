@@ -51,7 +51,7 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
     const auto known = KnownState();
     const std::lock_guard lock(mutex_);
     extents_.SetFileEnd(known ? known->size_bytes : UINT64_MAX);
-    own_change_ = known ? std::optional(known->change) : std::nullopt;
+    own_change_attribute_ = known ? std::optional(known->change) : std::nullopt;
   }
   while (taken < data.size() && error == kOk) {
     error = KeepUnstableLimit();
@@ -73,7 +73,7 @@ size_t WriteBack::Write(std::span<const std::byte> data, uint64_t offset_bytes,
 // it neither a change by another client nor the file's end on the server could be told from ours.
 // Best effort: without a reply it is not known whose the change is.
 void WriteBack::AskIfInvalid(const Context& context) {
-  if (nfs::KnownChange(*inode_)) return;
+  if (nfs::KnownChangeAttribute(*inode_)) return;
   (void)nfs::RevalidateInode(superblock_, *inode_, context->credential->key());
 }
 
@@ -129,7 +129,8 @@ void WriteBack::FillGaps(uint64_t begin, uint64_t end, const Context& context) {
   {
     const auto known = KnownState();
     const std::lock_guard lock(mutex_);
-    if (known && own_change_ == known->change) gaps = extents_.FindGaps(begin, end, context);
+    if (known && own_change_attribute_ == known->change)
+      gaps = extents_.FindGaps(begin, end, context);
   }
   for (const auto& gap : gaps) {
     if (!gap || gap->end - gap->begin >= kPageBytes) continue;
@@ -300,7 +301,7 @@ std::errc WriteBack::FlushAll(Until until) {
 }
 
 std::errc WriteBack::LockAndFlush(Until until) {
-  const FileLock lock(superblock_, *inode_);
+  const RwsemGuard lock(superblock_, *inode_);
   return lock ? Flush(until) : CallDeadline::Error();
 }
 
@@ -370,8 +371,8 @@ void WriteBack::BeginBatch() {
   if (!changes_.has_calls_in_flight()) since_ = nfs::Stamp(superblock_);
   if (changes_.is_open()) return;
   nfs::SetValidityBits(*inode_, icache::kOwnWrites, true);
-  const auto known = nfs::KnownChange(*inode_);
-  begins_as_own_ = known && own_change_ == known;
+  const auto known = nfs::KnownChangeAttribute(*inode_);
+  begins_as_own_ = known && own_change_attribute_ == known;
   changes_.Begin(known);
 }
 
@@ -382,7 +383,7 @@ void WriteBack::EndBatchIfKnown() {
 // nfs_post_op_update_inode_force_wcc().
 void WriteBack::EndBatch() {
   const protocol::OptionalAttributes latest = changes_.latest();
-  const nfs::ChangedBy changed_by = changes_.End(nfs::KnownChange(*inode_));
+  const nfs::ChangedBy changed_by = changes_.End(nfs::KnownChangeAttribute(*inode_));
   uint8_t cleared = icache::kOwnWrites;
   if (extents_.dirty_extents() == 0) cleared |= icache::kInvalidDirty;
   if (extents_.live_extents() == 0) {
@@ -392,7 +393,7 @@ void WriteBack::EndBatch() {
   {
     const std::lock_guard lock(mutex_);
     const bool only_ours = begins_as_own_ && changed_by == nfs::ChangedBy::kUs;
-    own_change_ = only_ours && latest ? std::optional(latest->change) : std::nullopt;
+    own_change_attribute_ = only_ours && latest ? std::optional(latest->change) : std::nullopt;
   }
   nfs::UpdateAfterOwnWrites(superblock_, *inode_, changed_by, latest, since_, extents_.own_end(),
                             cleared);
@@ -544,7 +545,7 @@ bool WriteBack::BeginRead(ExtentMap::Read& read) {
   if (is_locked) return false;  // the server may say that a lock is lost
   const auto known = KnownState();
   return extents_.HasAll(read, known ? known->size_bytes : UINT64_MAX,
-                         known && own_change_ == known->change);
+                         known && own_change_attribute_ == known->change);
 }
 
 size_t WriteBack::EndRead(ExtentMap::Read& read, std::span<std::byte> into, size_t count_bytes) {

@@ -3,7 +3,8 @@
 //
 // Pieces of wsize bytes are sent UNSTABLE as soon as they are full, several in flight; all are kept
 // until a COMMIT returns the verifier of their WRITEs, and sent again where it returns another: the
-// server has restarted (RFC 1813 3.3.7, RFC 7530 16.36.4). All files open on one inode share one
+// server has restarted (RFC 1813 3.3.7, RFC 7530 16.36.4). A single piece that fsync or close finds
+// is sent FILE_SYNC, without a COMMIT. All files open on one inode share one
 // WriteBack.
 //
 // Invariants
@@ -57,17 +58,17 @@ namespace nfswalk::data {
 
 // The lock of a regular file (i_rwsem). Its release closes files whose data has left (W6). Not
 // locked if the thread's CallDeadline passes, or its calls are canceled, meanwhile.
-class FileLock {
+class RwsemGuard {
  public:
-  FileLock(nfs::Superblock& superblock, icache::Inode& inode)
+  RwsemGuard(nfs::Superblock& superblock, icache::Inode& inode)
       : superblock_(superblock), lock_(superblock.file_mutexes.Lock(inode)) {}
-  ~FileLock() {
+  ~RwsemGuard() {
     if (!lock_) return;
     lock_.unlock();
     superblock_.dirty_files.DropLeft();
   }
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
+  RwsemGuard(const RwsemGuard&) = delete;
+  RwsemGuard& operator=(const RwsemGuard&) = delete;
 
   explicit operator bool() const { return lock_.owns_lock(); }
 
@@ -114,8 +115,8 @@ class WriteBack {
                                                         const protocol::CopiedRange& range,
                                                         const Context& context);
 
-  // When the oldest of what is not on stable storage was written (rcu::CoarseNowNs()), or later; 0:
-  // all is.
+  // When the oldest of what is not on stable storage was written (rcu::CoarseNowNs()), or earlier;
+  // 0: all is.
   uint64_t dirty_since_ns() const { return dirty_since_ns_.load(); }
   // Whether that is older than the mount's dirty_expire_ms.
   bool IsDue(uint64_t now_ns) const;
@@ -167,7 +168,7 @@ class WriteBack {
   ExtentMap extents_;
   // Guarded by mutex_: while the caches hold this change id, others have not written to the file
   // since the first of the extents was written (E5 of extent_map.h). nullopt: that is not known.
-  std::optional<uint64_t> own_change_;
+  std::optional<uint64_t> own_change_attribute_;
 
   // All below: guarded by the file's i_rwsem.
   struct Call {
@@ -177,7 +178,7 @@ class WriteBack {
   bool flusher_knows_ = false;  // that there is dirty data
   std::deque<Call> calls_;  // WRITEs in flight, the oldest first
   OwnChanges changes_;
-  bool begins_as_own_ = false;  // changes_ began at own_change_
+  bool begins_as_own_ = false;  // changes_ began at own_change_attribute_
   nfs::SendStamp since_{};  // when the first of the calls in flight was sent
   Context context_;         // of the last call that was sent
   std::list<Context> contexts_;  // all that is referred to here

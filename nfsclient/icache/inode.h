@@ -5,9 +5,10 @@
 //             until its memory is reused, a grace period after it was unhashed.
 // Data        field                 | written by, under which lock    | a reader validates it by
 //             attributes            | nfs/attribute_cache.cc, `lock`  | attributes_seq
-//             change_id, read_at_ns | nfs/attribute_cache.cc, `lock`  | nothing: single relaxed
-//               lifetime_s, flags,  |                                 |   words, see Staleness
-//               cache_validity      |                                 |
+//             change_id, lifetime_s | nfs/attribute_cache.cc, `lock`  | nothing: single relaxed
+//               flags               |                                 |   words, see Staleness
+//             read_at_ns,           | nfs/attribute_cache.cc, `lock`  | acquire loads of
+//               cache_validity      |                                 |   AttributesFresh()
 //             link_body (links)     | nfs/readlink.cc, `lock`         | acquire load, RCU
 //             alias                 | vfs/dentry_cache.cc             | acquire load, a reference
 //             device (devices)      | with the attributes             | attributes_seq
@@ -140,8 +141,8 @@ struct alignas(64) Inode {
   // Longer ones lie elsewhere; then their address is here.
   std::array<uint8_t, kInlineHandle> handle_bytes{};
 
-  // Fourth: the chain of the hash table, what taking references writes, and the lists. No walk
-  // reads it.
+  // Fourth: the chain of the hash table, what taking references writes, and the lists. A walk that
+  // the caches answer does not read it.
   std::atomic<Inode*> hash_next{nullptr};
   std::atomic<uint64_t> hash{0};  // 0: not hashed
   boost::intrusive::list_member_hook<> lru_hook;

@@ -1,5 +1,6 @@
-// lookup_misses: how many names of a directory had to be asked of the server one by one, whether it
-// is time to have the directory listed instead, and how long it is (ahead/list_ahead.h).
+// lookup_misses: how many names of a directory had to be asked of the server one by one, and were
+// found; whether it is time to have the directory listed instead, and its number of entries
+// (ahead/list_ahead.h).
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_ICACHE_LOOKUP_MISSES_H_

@@ -14,7 +14,7 @@ sigset_t EndingSignals();
 // While it lives, an ending signal calls `say` with its number, on another thread, and ends the
 // process as it does where nothing catches it. One that comes later stays pending, as does each
 // where the system has no descriptors or no thread for it. The end of `parent`
-// (Background::parent(); -1: none) is as SIGTERM: the user has ended the command, of which he sees
+// (Daemon::parent(); -1: none) is as SIGTERM: the user has ended the command, of which he sees
 // the parent alone. Preconditions: all threads block the ending signals.
 class ConnectGuard {
  public:

@@ -308,7 +308,7 @@ void Seek(fuse_req_t request, fuse_ino_t number, off_t offset, int whence, fuse_
 }
 
 // The last close. The caller does not wait for it, and may remove the file next. Answered before
-// the server is asked: the kernel hands out no more than kBackgroundMax of these at a time.
+// the server is asked: the kernel hands out no more than kFuseBackgroundMax of these at a time.
 void Release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
   NFSWALK_SYNC_POINT("mount:release");
   FileSystem& file_system = FileSystem::Of(request);

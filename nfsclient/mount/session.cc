@@ -37,7 +37,7 @@ namespace nfswalk::mount {
 namespace {
 
 // Readahead and releases in flight at once.
-constexpr unsigned kBackgroundMax = 64;
+constexpr unsigned kFuseBackgroundMax = 64;
 // None of them waits for the server.
 constexpr unsigned kReceiversMax = 8;
 // How long the end of the mount waits for the server.
@@ -65,7 +65,8 @@ void Initialize(void* file_system, fuse_conn_info* connection) {
   want(FUSE_CAP_READDIRPLUS, true);
   want(FUSE_CAP_READDIRPLUS_AUTO, true);
   want(FUSE_CAP_EXPIRE_ONLY, true);
-  // Writes go to the server at once; the kernel clears set-user-ID bits by a SETATTR of its own.
+  // Writes come to this process at once; the kernel clears set-user-ID bits by a SETATTR of its
+  // own.
   want(FUSE_CAP_WRITEBACK_CACHE, false);
   want(FUSE_CAP_HANDLE_KILLPRIV, false);
   FileSystem& mounted = *static_cast<FileSystem*>(file_system);
@@ -74,7 +75,7 @@ void Initialize(void* file_system, fuse_conn_info* connection) {
   const bool locks = mounted.locks_on_server;
   want(FUSE_CAP_POSIX_LOCKS, locks);
   want(FUSE_CAP_FLOCK_LOCKS, locks);
-  connection->max_background = kBackgroundMax;
+  connection->max_background = kFuseBackgroundMax;
 }
 
 fuse_lowlevel_ops Operations() {

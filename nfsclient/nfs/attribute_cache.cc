@@ -429,7 +429,7 @@ void CutSize(Inode& inode, uint64_t size_bytes) {
   StoreSize(inode, known, size_bytes);
 }
 
-std::optional<uint64_t> KnownChange(Inode& inode) {
+std::optional<uint64_t> KnownChangeAttribute(Inode& inode) {
   const std::lock_guard guard(inode.lock);
   if (Has(inode, icache::kInvalidChange)) return std::nullopt;
   Attributes known;

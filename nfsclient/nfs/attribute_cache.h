@@ -25,7 +25,7 @@ struct SendStamp {
 SendStamp Stamp(Superblock& superblock);
 
 // The state of an inode that a reply's names and access rights belong to, valid until something
-// newer is taken in. For ACCESS (ACCESS-8), and for version 4's whole-path lookups, whose
+// newer is taken in. For ACCESS (ACCESS-8), OPEN, and version 4's whole-path lookups, whose
 // directories' change ids and epochs cannot be sampled before the request is sent.
 struct ReplyContext {
   uint64_t generation = 0;  // 0: the reply was older than the inode
@@ -157,8 +157,8 @@ void GrowSize(icache::Inode& inode, uint64_t end_bytes);
 // and nothing that was written here and that the server may lose is beyond it.
 void CutSize(icache::Inode& inode, uint64_t size_bytes);
 
-// The change id that the caches hold; nullopt where their attributes are invalid.
-std::optional<uint64_t> KnownChange(icache::Inode& inode);
+// The change attribute that the caches hold; nullopt where their attributes are invalid.
+std::optional<uint64_t> KnownChangeAttribute(icache::Inode& inode);
 
 // Whether UpdateAfterOwnChange() would find the difference to be ours, or the reply has no wcc
 // data.

@@ -418,7 +418,7 @@ std::expected<CreatedFile, std::errc> CreateOpenFile(Superblock& superblock, Den
   if (!made) return std::unexpected(made.error());
   // Version 3 does not tell whether it has made the file, and has not checked the rights to
   // another.
-  if (how == protocol::CreateMode::kUnchecked && !superblock.protocol->opens_by_name() &&
+  if (how == protocol::CreateMode::kUnchecked && !superblock.protocol->sends_open() &&
       !protocol::LooksNewlyCreated(*made, FileType::kRegular, attributes, credential)) {
     return std::unexpected(std::errc::file_exists);
   }

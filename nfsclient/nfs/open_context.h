@@ -1,4 +1,5 @@
-// open_context: how a file was opened (nfs_open_context).
+// open_context: an open file, as it and the data that was written with it hold it
+// (nfs_open_context): the last reference closes it on the server.
 //
 // Thread safety: constant.
 #ifndef NFSWALK_NFSCLIENT_NFS_OPEN_CONTEXT_H_
@@ -12,7 +13,6 @@
 
 namespace nfswalk::nfs {
 
-// Lives as long as the open file, and as data that was written with it.
 struct OpenContext {
   OpenInode inode;  // first: a hidden name is removed after CLOSE
   std::shared_ptr<protocol::OpenState> open;  // of others, too, where the file is delegated

@@ -39,7 +39,7 @@ bool MayBeExecuted(icache::Inode& file);
 
 // Checks `may_mask` (kMay* of access(2)); 0 is always granted.
 // Preconditions: RCU section; `credential` was looked up in it; `directory` is what the inode's
-// type says.
+// type says, or true, to search it.
 [[gnu::always_inline]] inline RcuPermission PermissionRcu(
     const Superblock& superblock, icache::Inode& inode, bool directory,
     const sunrpc_auth::CachedCredential* credential, uint32_t may_mask, uint64_t now_ns,

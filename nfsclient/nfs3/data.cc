@@ -62,9 +62,9 @@ class WritePiece {
   Arguments3 arguments_;
 };
 
-class CommitPiece {
+class CommitCall {
  public:
-  explicit CommitPiece(const FileHandle& file)
+  explicit CommitCall(const FileHandle& file)
       : arguments_(NFS3_COMMIT, zdr_COMMIT3args, COMMIT3args{ToWire(file), 0, 0}) {}
   const rpc::Request& request() const { return arguments_.request(); }
   void Decode(XdrReader& in, CommitReply& reply) const { DecodeReply(in, reply); }
@@ -131,7 +131,7 @@ WriteInFlight Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
 
 CommitReply Nfs3::Commit(const FileHandle& file, const Credential& credential) {
   if (const std::errc error = CheckHandle(file); error != kOk) return Failure<CommitReply>(error);
-  const CommitPiece all(file);
+  const CommitCall all(file);
   return caller_->Call<CommitReply>(credential, all.request(), kDecode);
 }
 
@@ -139,8 +139,8 @@ CommitInFlight Nfs3::StartCommit(const FileHandle& file, const Credential& crede
   if (CheckHandle(file) != kOk) {
     return std::make_unique<Ended<CommitReply>>(Failure<CommitReply>(kStale));
   }
-  return rpc::StartOperation<rpc::PieceOperation<CommitPiece>, CommitReply>(*caller_, credential,
-                                                                            file);
+  return rpc::StartOperation<rpc::PieceOperation<CommitCall>, CommitReply>(*caller_, credential,
+                                                                           file);
 }
 
 }  // namespace nfswalk::protocol

@@ -185,7 +185,7 @@ void Nfs4::LookupBatch(std::span<const LookupQuestion> questions, const Credenti
             .Start(credential);
       }
       SharedCompound& oldest = in_flight.front();
-      const auto result = oldest.Finish(owners_, replies);
+      const auto result = oldest.Finish(owner_names_, replies);
       const std::vector<size_t>& asked = oldest.indices();
       size_t answered = result.answered;
       const bool refused = IsTooLarge(result.status);

@@ -34,14 +34,14 @@ class SetAttributesOperation {
                          const OwnerNames& owners, std::atomic<bool>& owners_as_names)
       : file_(file),
         attributes_(attributes),
-        owners_(owners),
+        owner_names_(owners),
         owners_as_names_(owners_as_names) {}
 
   std::errc Encode() {
     bad_owner_ = false;
     sends_names_ = owners_as_names_.load();
     Compound& compound = compound_.emplace();
-    if (sends_names_) compound.SendOwnersAsNames(owners_);
+    if (sends_names_) compound.SendOwnersAsNames(owner_names_);
     compound.PutHandle(file_).GetAttributes().SetAttributesOf({}, attributes_).GetAttributes();
     request_ = compound.Encode();
     return kOk;
@@ -50,11 +50,12 @@ class SetAttributesOperation {
   void Decode(rpc::XdrReader& in, SetAttributesReply& reply) {
     CompoundReader reader(in);
     Attributes before;
-    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, before) &&
         reader.Next(OP_SETATTR)) {
       // Not atomic for a directory: its names may have changed between the two operations.
       reply.file = {PreOpAttributes{.change = before.change},
-                    TakeOptionalAttributes(reader, owners_), before.type != FileType::kDirectory};
+                    TakeOptionalAttributes(reader, owner_names_),
+                    before.type != FileType::kDirectory};
       return;
     }
     reply.error = reader.error();
@@ -69,7 +70,7 @@ class SetAttributesOperation {
  private:
   const FileHandle file_;
   const SetAttributes attributes_;
-  const OwnerNames& owners_;
+  const OwnerNames& owner_names_;
   std::atomic<bool>& owners_as_names_;
   std::optional<Compound> compound_;
   rpc::Request request_;
@@ -84,7 +85,7 @@ template <typename Build>
 CreateReply Nfs4::CreateObject(const FileHandle& directory, const Credential& credential,
                                Build build) {
   Compound compound;
-  if (owners_as_names_.load()) compound.SendOwnersAsNames(owners_);
+  if (owners_as_names_.load()) compound.SendOwnersAsNames(owner_names_);
   compound.PutHandle(directory);
   build(compound);
   compound.GetHandle().GetAttributes().PutHandle(directory).GetAttributes();
@@ -96,9 +97,9 @@ CreateReply Nfs4::CreateObject(const FileHandle& directory, const Credential& cr
     }
     FileHandle handle;
     if (TakeHandle(reader, handle)) reply.handle = handle;
-    reply.attributes = TakeOptionalAttributes(reader, owners_);
+    reply.attributes = TakeOptionalAttributes(reader, owner_names_);
     reader.Next(OP_PUTFH);
-    reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+    reply.directory = Consistency(change, TakeOptionalAttributes(reader, owner_names_));
   });
 }
 
@@ -233,9 +234,9 @@ LinkReply Nfs4::Link(const FileHandle& file, const FileHandle& directory, std::s
       reply.error = reader.error();
       return;
     }
-    reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+    reply.directory = Consistency(change, TakeOptionalAttributes(reader, owner_names_));
     reader.Next(OP_RESTOREFH);
-    reply.attributes = TakeOptionalAttributes(reader, owners_);
+    reply.attributes = TakeOptionalAttributes(reader, owner_names_);
   });
 }
 
@@ -259,9 +260,9 @@ RenameReply Nfs4::Rename(const FileHandle& from_directory, std::string_view from
           reply.error = reader.error();
           return;
         }
-        reply.to_directory = Consistency(to, TakeOptionalAttributes(reader, owners_));
+        reply.to_directory = Consistency(to, TakeOptionalAttributes(reader, owner_names_));
         reader.Next(OP_RESTOREFH);
-        reply.from_directory = Consistency(from, TakeOptionalAttributes(reader, owners_));
+        reply.from_directory = Consistency(from, TakeOptionalAttributes(reader, owner_names_));
       },
       std::errc::no_such_file_or_directory,
       [&](LookedUp when) {
@@ -288,7 +289,7 @@ RemoveReply Nfs4::RemoveObject(bool is_directory, const FileHandle& directory,
         if (reader.Next(OP_PUTFH) && reader.Next(OP_LOOKUP) &&
             reader.Next(is_directory ? OP_VERIFY : OP_NVERIFY) && reader.Next(OP_PUTFH) &&
             TakeRemoved(reader, change)) {
-          reply.directory = Consistency(change, TakeOptionalAttributes(reader, owners_));
+          reply.directory = Consistency(change, TakeOptionalAttributes(reader, owner_names_));
           return;
         }
         reply.error = reader.error();
@@ -305,7 +306,7 @@ RemoveReply Nfs4::RemoveObject(bool is_directory, const FileHandle& directory,
 
 SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
                                          const Credential& credential) {
-  SetAttributesOperation operation(file, attributes, owners_, owners_as_names_);
+  SetAttributesOperation operation(file, attributes, owner_names_, owners_as_names_);
   return rpc::CallOperation<SetAttributesReply>(*caller_, credential, operation);
 }
 
@@ -313,7 +314,7 @@ SetAttributesInFlight Nfs4::StartSetAttributes(const FileHandle& file,
                                                const SetAttributes& attributes,
                                                const Credential& credential) {
   return rpc::StartOperation<SetAttributesOperation, SetAttributesReply>(
-      *caller_, credential, file, attributes, owners_, owners_as_names_);
+      *caller_, credential, file, attributes, owner_names_, owners_as_names_);
 }
 
 }  // namespace nfswalk::protocol

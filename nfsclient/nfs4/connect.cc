@@ -149,7 +149,7 @@ std::expected<void, ConnectError> Nfs4::Begin(const ServerAddress& server) {
 Nfs4::Nfs4(std::unique_ptr<rpc::Caller> caller, Clock::time_point mount_deadline)
     : caller_(std::move(caller)),
       mount_deadline_(mount_deadline),
-      open_files_(std::make_shared<OpenFiles>(*caller_, owners_)) {}
+      open_files_(std::make_shared<OpenFiles>(*caller_, owner_names_)) {}
 
 Nfs4::~Nfs4() {
   // A server that does not answer forgets the client with its lease.

@@ -42,7 +42,7 @@ class CopyOperation {
   CopyOperation(OpenFiles& open_files, const OwnerNames& owners, End source, End target,
                 const CopiedRange& range, std::atomic<bool>* is_missing)
       : open_files_(open_files),
-        owners_(owners),
+        owner_names_(owners),
         source_(source),
         target_(target),
         range_(range),
@@ -69,11 +69,11 @@ class CopyOperation {
     uint64_t verifier = 0;
     const bool has_source = reader.Next(OP_PUTFH) && reader.Next(OP_SAVEFH);
     const bool has_target =
-        has_source && reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before);
+        has_source && reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, before);
     const bool is_copied = has_target && TakeCopied(reader, range_, copied);
     if (is_copied && TakeCommit(reader, verifier)) {
       reply.file.before = PreOpAttributes{.change = before.change};
-      reply.file.after = TakeOptionalAttributes(reader, owners_);
+      reply.file.after = TakeOptionalAttributes(reader, owner_names_);
       reply.copied_bytes = copied.count_bytes;
       // The server has restarted in between, or has noticed that it cannot keep what it copied: it
       // is to copy the same once more.
@@ -121,7 +121,7 @@ class CopyOperation {
   }
 
   OpenFiles& open_files_;
-  const OwnerNames& owners_;
+  const OwnerNames& owner_names_;
   End source_, target_;
   const CopiedRange range_;
   std::atomic<bool>& is_missing_;
@@ -140,7 +140,7 @@ SetAttributesInFlight Nfs4::StartCopy(const FileHandle& file, const OpenState* s
     return Protocol::StartCopy(file, state, source, source_state, range, credential);
   }
   return rpc::StartOperation<CopyOperation, SetAttributesReply>(
-      *caller_, credential, *open_files_, owners_, End{source, source_state}, End{file, state},
+      *caller_, credential, *open_files_, owner_names_, End{source, source_state}, End{file, state},
       range, &copy_is_missing_);
 }
 

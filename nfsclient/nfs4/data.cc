@@ -25,7 +25,7 @@ class ReadPiece {
   using Context = OpenedFile;
 
   ReadPiece(const OpenedFile& open, uint64_t offset_bytes, std::span<std::byte> into)
-      : owners_(open.owners), into_(into) {
+      : owner_names_(open.owners), into_(into) {
     compound_.PutHandle(open.file).Read(open.state, offset_bytes, into).GetAttributes();
     request_ = compound_.Encode();
   }
@@ -37,13 +37,13 @@ class ReadPiece {
   void Decode(CompoundReader& reader, ReadReply& reply) const {
     const bool is_read = reader.Next(OP_PUTFH) && TakeRead(reader, into_, reply);
     // Without them the data is as good: Linux 6.1 damages attributes behind data of some sizes.
-    if (is_read) reply.attributes = TakeOptionalAttributes(reader, owners_);
+    if (is_read) reply.attributes = TakeOptionalAttributes(reader, owner_names_);
     if (!is_read) reply.error = reader.error();
     if (!is_read) reply.count_bytes = 0;
   }
 
  private:
-  const OwnerNames& owners_;
+  const OwnerNames& owner_names_;
   const std::span<std::byte> into_;
   Compound compound_;
   rpc::Request request_;
@@ -53,7 +53,7 @@ class WritePiece {
  public:
   WritePiece(const OpenedFile& open, uint64_t offset_bytes, std::span<const std::byte> data,
              Stability stability)
-      : owners_(open.owners), bytes_(data.size()), stability_(stability) {
+      : owner_names_(open.owners), bytes_(data.size()), stability_(stability) {
     compound_.PutHandle(open.file).GetAttributes();
     compound_.Write(open.state, offset_bytes, data, stability).GetAttributes();
     request_ = compound_.Encode();
@@ -65,26 +65,26 @@ class WritePiece {
   }
   void Decode(CompoundReader& reader, WrittenReply& reply) const {
     Attributes before;
-    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, before) &&
         TakeWrite(reader, bytes_, stability_, reply)) {
       reply.file.before = PreOpAttributes{.change = before.change};
-      reply.file.after = TakeOptionalAttributes(reader, owners_);
+      reply.file.after = TakeOptionalAttributes(reader, owner_names_);
     } else {
       reply.error = reader.error();
     }
   }
 
  private:
-  const OwnerNames& owners_;
+  const OwnerNames& owner_names_;
   const size_t bytes_;
   const Stability stability_;
   Compound compound_;
   rpc::Request request_;
 };
 
-class CommitPiece {
+class CommitCall {
  public:
-  CommitPiece(const FileHandle& file, const OwnerNames& owners) : owners_(owners) {
+  CommitCall(const FileHandle& file, const OwnerNames& owners) : owner_names_(owners) {
     compound_.PutHandle(file).Commit().GetAttributes();
     request_ = compound_.Encode();
   }
@@ -92,14 +92,14 @@ class CommitPiece {
   void Decode(rpc::XdrReader& in, CommitReply& reply) const {
     CompoundReader reader(in);
     if (reader.Next(OP_PUTFH) && TakeCommit(reader, reply.verifier)) {
-      reply.file.after = TakeOptionalAttributes(reader, owners_);
+      reply.file.after = TakeOptionalAttributes(reader, owner_names_);
     } else {
       reply.error = reader.error();
     }
   }
 
  private:
-  const OwnerNames& owners_;
+  const OwnerNames& owner_names_;
   Compound compound_;
   rpc::Request request_;
 };
@@ -118,7 +118,7 @@ std::span<Byte> InOneCall(std::span<Byte> data) {
 
 ReadReply Nfs4::Read(const FileHandle& file, uint64_t offset_bytes, std::span<std::byte> into,
                      const OpenState* state, const Credential& credential) {
-  ReadOperation operation(*open_files_, owners_, state, file, offset_bytes, InOneCall(into));
+  ReadOperation operation(*open_files_, owner_names_, state, file, offset_bytes, InOneCall(into));
   return rpc::CallOperation<ReadReply>(*caller_, credential, operation);
 }
 
@@ -131,7 +131,7 @@ ReadReply Nfs4::ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::s
   if (into.size() <= piece_bytes || OpenFiles::HasLostLocks(state)) {
     return read_one(offset_bytes, into);
   }
-  const OpenedFile open{file, OpenFiles::StateOf(state), owners_};
+  const OpenedFile open{file, OpenFiles::StateOf(state), owner_names_};
   return rpc::ReadPieces<ReadPiece>(*caller_, credential, open, offset_bytes, into, piece_bytes,
                                     read_one);
 }
@@ -139,7 +139,7 @@ ReadReply Nfs4::ReadPieces(const FileHandle& file, uint64_t offset_bytes, std::s
 WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
                        std::span<const std::byte> data, const OpenState* state,
                        const Credential& credential) {
-  WriteOperation operation(*open_files_, owners_, state, file, offset_bytes, InOneCall(data),
+  WriteOperation operation(*open_files_, owner_names_, state, file, offset_bytes, InOneCall(data),
                            Stability::kFileSync);
   return rpc::CallOperation<WrittenReply>(*caller_, credential, operation);
 }
@@ -147,28 +147,28 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
 ReadInFlight Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
                              std::span<std::byte> into, const OpenState* state,
                              const Credential& credential) {
-  return rpc::StartOperation<ReadOperation, ReadReply>(*caller_, credential, *open_files_, owners_,
-                                                       state, file, offset_bytes, InOneCall(into));
+  return rpc::StartOperation<ReadOperation, ReadReply>(
+      *caller_, credential, *open_files_, owner_names_, state, file, offset_bytes, InOneCall(into));
 }
 
 WriteInFlight Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                std::span<const std::byte> data, Stability stability,
                                const OpenState* state, const Credential& credential) {
   return rpc::StartOperation<WriteOperation, WrittenReply>(*caller_, credential, *open_files_,
-                                                           owners_, state, file, offset_bytes,
+                                                           owner_names_, state, file, offset_bytes,
                                                            InOneCall(data), stability);
 }
 
 CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {
-  const CommitPiece all(file, owners_);
+  const CommitCall all(file, owner_names_);
   return caller_->Call<CommitReply>(
       credential, all.request(),
       [&](rpc::XdrReader& in, CommitReply& reply) { all.Decode(in, reply); });
 }
 
 CommitInFlight Nfs4::StartCommit(const FileHandle& file, const Credential& credential) {
-  return rpc::StartOperation<rpc::PieceOperation<CommitPiece>, CommitReply>(*caller_, credential,
-                                                                            file, owners_);
+  return rpc::StartOperation<rpc::PieceOperation<CommitCall>, CommitReply>(*caller_, credential,
+                                                                           file, owner_names_);
 }
 
 }  // namespace nfswalk::protocol

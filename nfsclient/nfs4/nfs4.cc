@@ -36,7 +36,7 @@ RootReply Nfs4::GetRoot(const Credential& credential) {
   return CallCompound<RootReply>(
       *caller_, compound, credential, budget, [&](CompoundReader& reader, RootReply& reply) {
         ServerAttributes decoded;
-        if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, reply.attributes)) {
+        if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, reply.attributes)) {
           TakeLimits(reader, decoded);
         }
         reply.error = reader.error();
@@ -59,7 +59,7 @@ AttributesReply Nfs4::GetAttributesWithin(Budget& budget, const FileHandle& file
   return CallCompound<AttributesReply>(*caller_, compound, credential, budget,
                                        [&](CompoundReader& reader, AttributesReply& reply) {
                                          if (reader.Next(OP_PUTFH))
-                                           TakeAttributes(reader, owners_, reply.attributes);
+                                           TakeAttributes(reader, owner_names_, reply.attributes);
                                          reply.error = reader.error();
                                        });
 }
@@ -77,9 +77,9 @@ LookupReply Nfs4::LookupWithin(Budget& budget, const FileHandle& directory, std:
   compound.PutHandle(directory).GetAttributes().Lookup(name).GetHandle().GetAttributes();
   return CallCompound<LookupReply>(
       *caller_, compound, credential, budget, [&](CompoundReader& reader, LookupReply& reply) {
-        if (reader.Next(OP_PUTFH)) reply.directory = TakeOptionalAttributes(reader, owners_);
+        if (reader.Next(OP_PUTFH)) reply.directory = TakeOptionalAttributes(reader, owner_names_);
         if (reader.Next(OP_LOOKUP) && TakeHandle(reader, reply.handle)) {
-          reply.attributes = TakeOptionalAttributes(reader, owners_);
+          reply.attributes = TakeOptionalAttributes(reader, owner_names_);
         }
         reply.error = reader.error();
         if (reply.error != kOk) reply.handle = {};
@@ -92,7 +92,7 @@ AccessReply Nfs4::Access(const FileHandle& file, const Credential& credential) {
   compound.PutHandle(file).GetAttributes().Access(kAccessAll);
   return Call<AccessReply>(compound, credential, [&](CompoundReader& reader, AccessReply& reply) {
     Attributes attributes;
-    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, attributes)) {
+    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, attributes)) {
       reply.attributes = attributes;
       TakeAccess(reader, reply.granted);
     }
@@ -115,7 +115,7 @@ ReadLinkReply Nfs4::ReadLink(const FileHandle& link, const Credential& credentia
   return Call<ReadLinkReply>(compound, credential,
                              [&](CompoundReader& reader, ReadLinkReply& reply) {
                                if (reader.Next(OP_PUTFH) && TakeLinkText(reader, reply.target)) {
-                                 reply.attributes = TakeOptionalAttributes(reader, owners_);
+                                 reply.attributes = TakeOptionalAttributes(reader, owner_names_);
                                }
                                reply.error = reader.error();
                                if (reply.error != kOk) reply.target.clear();

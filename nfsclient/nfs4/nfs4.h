@@ -1,10 +1,11 @@
 // nfs4: an export of a server of NFSv4.0 (RFC 7530), 4.1 (RFC 8881) or 4.2 (RFC 7862), over TCP
 // with AUTH_SYS or AUTH_NONE.
 //
-// Calls: protocol.h; each is one COMPOUND. Retries and timeouts: rpc/retry.h. Connections:
+// Calls: protocol.h; most are one COMPOUND. Retries and timeouts: rpc/retry.h. Connections:
 // rpc/connection.h. Lost replies: lost_reply.h. Open files and the lease: state/open_files.h.
 // File handles are assumed persistent: NFS4ERR_FHEXPIRED is ESTALE, and the walk looks the name up
-// again. No delegations are requested. The server's calls: state/callbacks.h.
+// again. Delegations for reading are requested with the option delegs: state/delegations.h. The
+// server's calls: state/callbacks.h.
 //
 // Thread safety: all functions. The connections live in the network namespace of the thread that
 // called ConnectNfs4().
@@ -63,7 +64,7 @@ class Nfs4 final : public Protocol {
   OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                  bool read, bool write, const Credential& credential, AskDelegation ask) override;
   uint64_t delegations_until_ns() const override { return open_files_->delegations_until_ns(); }
-  bool opens_by_name() const override { return true; }
+  bool sends_open() const override { return true; }
   bool can_open_by_handle() const override { return open_files_->can_open_by_handle(); }
   bool has_locks() const override { return true; }
   LockReply Lock(const OpenState& open, uint64_t owner, const RangeLock& wanted) override;
@@ -207,7 +208,7 @@ class Nfs4 final : public Protocol {
   FileHandle root_;  // set by Begin()
   const std::unique_ptr<rpc::Caller> caller_;
   const CallDeadline::Clock::time_point mount_deadline_;
-  const OwnerNames owners_;
+  const OwnerNames owner_names_;
   const std::shared_ptr<OpenFiles> open_files_;
   OperationsLimit operations_limit_;
   // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).

@@ -34,7 +34,7 @@ class OpenFileOperation {
   OpenFileOperation(OpenFiles& open_files, const OwnerNames& owners, const OpenState* state,
                     const FileHandle& file, Arguments... arguments)
       : open_files_(open_files),
-        owners_(owners),
+        owner_names_(owners),
         state_(state),
         file_(file),
         arguments_(arguments...) {}
@@ -45,7 +45,7 @@ class OpenFileOperation {
     used_ = OpenFiles::StateOf(state_);
     std::apply(
         [this](auto... arguments) {
-          piece_.emplace(OpenedFile{file_, used_, owners_}, arguments...);
+          piece_.emplace(OpenedFile{file_, used_, owner_names_}, arguments...);
         },
         arguments_);
     return kOk;
@@ -66,7 +66,7 @@ class OpenFileOperation {
 
  private:
   OpenFiles& open_files_;
-  const OwnerNames& owners_;
+  const OwnerNames& owner_names_;
   const OpenState* const state_;
   const FileHandle file_;
   const std::tuple<Arguments...> arguments_;

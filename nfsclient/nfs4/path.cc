@@ -1,5 +1,6 @@
-// LookupPath(): as many names as one COMPOUND carries. Reads a directory's attributes before its
-// rights and names: a change in between then shows when the attributes are read next.
+// LookupPath(): a path in as few COMPOUNDs as the server's limits allow. Reads a directory's
+// attributes before its rights and names: a change in between then shows when the attributes are
+// read next.
 #include "nfsclient/nfs4/nfs4.h"
 
 // libnfs.h defines what the raw headers need, so it comes first.
@@ -89,11 +90,11 @@ size_t Nfs4::LookupSome(Budget& budget, const FileHandle& directory,
       *caller_, compound, credential, budget, [&](CompoundReader& reader, LookupPathReply& got) {
         Attributes attributes;
         uint32_t granted = 0;
-        if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, attributes)) {
+        if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, attributes)) {
           got.directory = attributes;
         }
         if (TakeAccess(reader, granted)) got.granted = granted;
-        for (size_t i = 0; i < count && TakeStep(reader, owners_, names[i], got); ++i) {
+        for (size_t i = 0; i < count && TakeStep(reader, owner_names_, names[i], got); ++i) {
         }
         got.error = reader.error();
         status = reader.status();

@@ -71,7 +71,7 @@ ReadDirReply Nfs4::ReadDir(const FileHandle& directory, ReadDirPosition position
   AddListing(compound, directory, position, plus);
   ReadDirReply reply =
       Call<ReadDirReply>(compound, credential, [&](CompoundReader& reader, ReadDirReply& listed) {
-        TakeListing(reader, owners_, position, listed);
+        TakeListing(reader, owner_names_, position, listed);
       });
   if (reply.error == std::errc::no_such_file_or_directory) reply.error = kStale;
   if (reply.error != kTooSmall) return reply;
@@ -90,7 +90,7 @@ void Nfs4::ReadDirBatch(std::span<const ListQuestion> questions, const Credentia
     const ReadDirPosition position = questions[oldest].position;
     ReadDirReply& reply = replies[oldest];
     reply = in_flight.front().Finish([&](CompoundReader& reader, ReadDirReply& listed) {
-      TakeListing(reader, owners_, position, listed);
+      TakeListing(reader, owner_names_, position, listed);
     });
     in_flight.pop_front();
     const bool is_late =

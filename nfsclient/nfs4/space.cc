@@ -18,10 +18,10 @@ namespace nfswalk::protocol {
 
 namespace {
 
-class SeekPiece {
+class SeekCall {
  public:
-  SeekPiece(const OpenedFile& open, uint64_t offset_bytes, Content content,
-            std::atomic<bool>* is_missing)
+  SeekCall(const OpenedFile& open, uint64_t offset_bytes, Content content,
+           std::atomic<bool>* is_missing)
       : content_(content), is_missing_(*is_missing) {
     compound_.PutHandle(open.file).Seek(open.state, offset_bytes, content);
     request_ = compound_.Encode();
@@ -52,7 +52,7 @@ class AllocatePiece {
  public:
   AllocatePiece(const OpenedFile& open, Allocation allocation, std::atomic<bool>* is_missing)
       : operation_(allocation.is_hole ? kOpDeallocate : kOpAllocate),
-        owners_(open.owners),
+        owner_names_(open.owners),
         is_missing_(*is_missing) {
     compound_.PutHandle(open.file).GetAttributes();
     compound_.Allocate(open.state, allocation).GetAttributes();
@@ -61,10 +61,10 @@ class AllocatePiece {
   const rpc::Request& request() const { return request_; }
   void Decode(CompoundReader& reader, SetAttributesReply& reply) const {
     Attributes before;
-    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owners_, before) &&
+    if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, before) &&
         reader.Next(operation_)) {
       reply.file.before = PreOpAttributes{.change = before.change};
-      reply.file.after = TakeOptionalAttributes(reader, owners_);
+      reply.file.after = TakeOptionalAttributes(reader, owner_names_);
       return;
     }
     reply.error = reader.error();
@@ -73,13 +73,13 @@ class AllocatePiece {
 
  private:
   const int operation_;
-  const OwnerNames& owners_;
+  const OwnerNames& owner_names_;
   std::atomic<bool>& is_missing_;
   Compound compound_;
   rpc::Request request_;
 };
 
-using SeekOperation = OpenFileOperation<SeekPiece, uint64_t, Content, std::atomic<bool>*>;
+using SeekOperation = OpenFileOperation<SeekCall, uint64_t, Content, std::atomic<bool>*>;
 using AllocateOperation = OpenFileOperation<AllocatePiece, Allocation, std::atomic<bool>*>;
 
 }  // namespace
@@ -89,7 +89,7 @@ SeekReply Nfs4::Seek(const FileHandle& file, uint64_t offset_bytes, Content cont
   if (!has_operations_of_4_2() || seek_is_missing_.load()) {
     return Failure<SeekReply>(std::errc::operation_not_supported);
   }
-  SeekOperation operation(*open_files_, owners_, state, file, offset_bytes, content,
+  SeekOperation operation(*open_files_, owner_names_, state, file, offset_bytes, content,
                           &seek_is_missing_);
   return rpc::CallOperation<SeekReply>(*caller_, credential, operation);
 }
@@ -100,7 +100,8 @@ SetAttributesInFlight Nfs4::StartAllocate(const FileHandle& file, const Allocati
     return Protocol::StartAllocate(file, allocation, state, credential);
   }
   return rpc::StartOperation<AllocateOperation, SetAttributesReply>(
-      *caller_, credential, *open_files_, owners_, state, file, allocation, &allocate_is_missing_);
+      *caller_, credential, *open_files_, owner_names_, state, file, allocation,
+      &allocate_is_missing_);
 }
 
 }  // namespace nfswalk::protocol

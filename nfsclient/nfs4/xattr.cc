@@ -107,7 +107,7 @@ SetAttributesReply Nfs4::SetXattr(const FileHandle& file, std::string_view name,
   }
   Budget budget = caller_->NewBudget();
   return CallCompound<SetAttributesReply>(*caller_, compound, credential, budget,
-                                          ReadsXattrChange(kOpSetXattr, owners_));
+                                          ReadsXattrChange(kOpSetXattr, owner_names_));
 }
 
 // The repetition finds nothing where the first one was executed.
@@ -118,7 +118,7 @@ SetAttributesReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view na
   compound.PutHandle(file).RemoveXattr(name).GetAttributes();
   Budget budget = caller_->NewBudget();
   return CallOnce<SetAttributesReply>(
-      compound, credential, budget, ReadsXattrChange(kOpRemoveXattr, owners_),
+      compound, credential, budget, ReadsXattrChange(kOpRemoveXattr, owner_names_),
       std::errc::no_message_available, [](LookedUp when) {
         const bool is_done = when == LookedUp::kAfterError;
         return is_done ? std::optional(SetAttributesReply()) : std::nullopt;

@@ -3,8 +3,8 @@
 // would wait for the timeouts of all that came before it.
 //
 // Two kinds of scopes: the client's, of one call or one part of it, and its user's, of many calls.
-// Scopes of both kinds nest; of each kind the limit of the outermost counts, as it was the first,
-// or an earlier one. Thread safety: a scope is its thread's own.
+// Scopes of both kinds nest; of each kind the earliest limit counts, unless Renew() replaces it.
+// Thread safety: a scope is its thread's own.
 //
 // The call of a thread whose Cancellation is canceled has no time left.
 #ifndef NFSWALK_NFSCLIENT_PROTOCOL_CALL_DEADLINE_H_

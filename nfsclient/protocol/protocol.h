@@ -1,11 +1,13 @@
 // protocol: the interface to an NFS server. Implemented by NFSv3 (nfs3.h) and NFSv4 (nfs4.h),
 // decorated by tests.
 //
-// Every call blocks until the server replied, the deadline of a soft mount passed (errc::timed_out)
-// or Shutdown() was called (errc::operation_canceled). A reply with an `error` carries only the
-// post-operation attributes that the server sent with it. Errors are errno values: nfs3/status.h
-// and nfs4/status.h map nfsstat3 (RFC 1813 2.6) and nfsstat4 (RFC 7530 13). NFS3ERR_JUKEBOX,
-// NFS4ERR_DELAY and NFS4ERR_GRACE are retried here. A malformed reply is errc::io_error (EIO).
+// A call, or the Finish() of one that Start...() has sent, blocks until the server replied, the
+// deadline of a soft mount or of the thread (call_deadline.h) passed (errc::timed_out), or the
+// thread's calls were canceled (cancellation.h) or Shutdown() was called
+// (errc::operation_canceled). A reply with an `error` carries only the post-operation attributes
+// that the server sent with it. Errors are errno values: nfs3/status.h and nfs4/status.h map
+// nfsstat3 (RFC 1813 2.6) and nfsstat4 (RFC 7530 13). NFS3ERR_JUKEBOX, NFS4ERR_DELAY and
+// NFS4ERR_GRACE are retried here. A malformed reply is errc::io_error (EIO).
 //
 // Preconditions of all calls: the caller holds no spin lock and is in no RCU read section.
 //
@@ -331,7 +333,8 @@ class Protocol {
   }
   virtual ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) = 0;
   // Opens `file`, which is `name` in `directory`, or by itself without a name, where
-  // can_open_by_handle(). Sends nothing, and returns no attributes, unless opens_by_name(). Errors:
+  // can_open_by_handle(). Unless sends_open() nothing is sent, the server keeps no state, and
+  // neither a name nor attributes are needed or returned. Errors:
   // kStale if the name leads to another file. `ask`: for a delegation for reading, which the
   // server may refuse.
   virtual OpenReply Open(const FileHandle& /*directory*/, std::string_view /*name*/,
@@ -341,9 +344,9 @@ class Protocol {
   }
   // Until when, by CLOCK_MONOTONIC, delegations are to be trusted, as far as is known. Any context.
   virtual uint64_t delegations_until_ns() const { return 0; }
-  // Returns whether Open() uses `directory` and `name`.
-  virtual bool opens_by_name() const { return false; }
-  // Returns whether it may also do without them: false once a server has refused that.
+  // Returns whether Open() sends an OPEN, by `directory` and `name` unless there is no name.
+  virtual bool sends_open() const { return false; }
+  // Returns whether an OPEN may do without a name (CLAIM_FH): false once a server has refused that.
   virtual bool can_open_by_handle() const { return false; }
   // Byte-range locks, where the server has them: of an `owner` in this client, who has one for each
   // file, by whatever `open` of it. Advisory. Neither waits for the other owner. What is held is
@@ -377,8 +380,8 @@ class Protocol {
                            const Credential& credential) = 0;
   // Sends a READ or a WRITE and returns while it is in flight; the data, `state` and `credential`
   // live until the InFlight is destroyed. A WRITE of kUnstable data needs a Commit(), whose
-  // verifier must be the WRITE's (RFC 1813 3.3.7, RFC 7530 16.36.4). Null without memory, and
-  // nothing was sent; may throw std::bad_alloc.
+  // verifier must be the WRITE's (RFC 1813 3.3.7, RFC 7530 16.36.4). Throws std::bad_alloc, with
+  // nothing sent; a decorator may return null for it.
   virtual ReadInFlight StartRead(const FileHandle& file, uint64_t offset_bytes,
                                  std::span<std::byte> into, const OpenState* state,
                                  const Credential& credential) {
@@ -488,7 +491,7 @@ class Protocol {
   virtual CreateReply Create(const FileHandle& directory, std::string_view name, CreateMode how,
                              const SetAttributes& attributes, const Credential& credential) = 0;
   // Create() of a file that is open on return, as by Open(). kUnchecked opens one that exists, with
-  // its attributes, if opens_by_name(); else it is Create()'s.
+  // its attributes, if sends_open(); else it is Create()'s.
   virtual CreateOpenReply CreateOpen(const FileHandle& directory, std::string_view name,
                                      CreateMode how, const SetAttributes& attributes, bool /*read*/,
                                      bool /*write*/, const Credential& credential) {

@@ -59,8 +59,8 @@ struct Attributes {
 
 using OptionalAttributes = std::optional<Attributes>;
 
-// The state of a file or directory before a change: its change id (RFC 7530 2.2.8 change_info4), in
-// version 3 derived from RFC 1813 2.6 wcc_attr as that of Attributes.
+// The state of a file or directory before a change: its change attribute (RFC 7530 2.2.8
+// change_info4), in version 3 derived from RFC 1813 2.6 wcc_attr as that of Attributes.
 struct PreOpAttributes {
   uint64_t change = 0;
 

@@ -8,8 +8,7 @@
 //   1. A call is in queue_ (kQueued, kPartial: only the first) or in in_flight_ (kSending, kSent),
 //      until it is done. Its owner may free it then.
 //   2. Where a thread sleeps in Wait(), driver_ is not null: a thread that ceases to be the driver
-//   makes
-//      a sleeper the next one (HandOver()). A call that is done is never the driver.
+//      makes a sleeper the next one (HandOver()). A call that is done is never the driver.
 //   3. One thread at a time sends (sending_), one receives (the driver); both do so without mutex_.
 //      The calls that are being sent (kSending) stay until sendmsg(2) has returned: a reply that
 //      comes before is kept, a deadline that passes waits.

@@ -43,7 +43,7 @@
 // alone. So nothing is held back here. What a soft mount ended in ETIMEDOUT may be executed at any
 // time (nfs(5), soft), as may what a server without such a cache holds.
 //
-// Thread safety: pure functions.
+// Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_RPC_LOST_REPLY_H_
 #define NFSWALK_NFSCLIENT_RPC_LOST_REPLY_H_
 

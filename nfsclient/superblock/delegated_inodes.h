@@ -6,7 +6,7 @@
 //             it is destroyed by a thread that may wait, which returns it to the server and closes
 //             what no open file shares.
 // Order       The locks that protocol::Delegation::Watch() tells of, a part's lock, Inode::lock. No
-//             call to the server, and no Delegation's, with a part's lock held.
+//             call to the server, and of a Delegation only NoteUsed(), with a part's lock held.
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_SUPERBLOCK_DELEGATED_INODES_H_
 #define NFSWALK_NFSCLIENT_SUPERBLOCK_DELEGATED_INODES_H_

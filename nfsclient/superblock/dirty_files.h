@@ -1,5 +1,6 @@
 // dirty_files: which files of a mount have data that the server may lose, and how much memory it
-// takes (balance_dirty_pages()).
+// takes (balance_dirty_pages()); open files whose data has left, until they may be closed; and how
+// often this client has changed the contents of a file, for read-ahead.
 //
 // Thread safety: all functions.
 #ifndef NFSWALK_NFSCLIENT_SUPERBLOCK_DIRTY_FILES_H_
@@ -30,18 +31,18 @@ class DirtyFiles {
  public:
   explicit DirtyFiles(size_t bytes_max) : bytes_max_of_mount_(bytes_max), bytes_max_(bytes_max) {}
 
-  using File = std::shared_ptr<data::WriteBack>;
+  using Entry = std::shared_ptr<data::WriteBack>;
 
   // The data of `inode`; null if nothing of it has to be written back.
-  File Find(const icache::Inode& inode) const {
+  Entry Find(const icache::Inode& inode) const {
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(&inode);
     return found == files_.end() ? nullptr : found->second;
   }
   // Find(), or what `make()` makes. Throws std::bad_alloc. Preconditions: the file's i_rwsem.
   template <typename Make>
-  File FindOrMake(const icache::Inode& inode, Make make) {
-    File file = Find(inode);
+  Entry FindOrMake(const icache::Inode& inode, Make make) {
+    Entry file = Find(inode);
     if (file != nullptr) return file;
     file = make();
     const std::lock_guard lock(mutex_);
@@ -49,7 +50,8 @@ class DirtyFiles {
     return file;
   }
   // `file` has no data left. False if it is not the inode's any more: one that a thread found
-  // before it was erased, and flushes. Preconditions: the file's i_rwsem; the caller holds a File.
+  // before it was erased, and flushes. Preconditions: the file's i_rwsem; the caller holds an
+  // Entry.
   bool Erase(const icache::Inode& inode, const data::WriteBack& file) {
     const std::lock_guard lock(mutex_);
     const auto found = files_.find(&inode);
@@ -58,9 +60,9 @@ class DirtyFiles {
     return true;
   }
   // Throws std::bad_alloc.
-  std::vector<File> All() const {
+  std::vector<Entry> All() const {
     const std::lock_guard lock(mutex_);
-    std::vector<File> all;
+    std::vector<Entry> all;
     all.reserve(files_.size());
     for (const auto& [inode, file] : files_) all.push_back(file);
     return all;
@@ -86,9 +88,9 @@ class DirtyFiles {
     files_.swap(all);
   }
 
-  // Counts the steps by which this client changes what the server has of `inode`: before and after
-  // each write and truncation, and at the reply to each WRITE. What a READ brings that was sent
-  // before one of them may be old. Files may share a counter.
+  // Counts the steps after which a READ that was sent before may bring old bytes of `inode`: before
+  // and after each change of its contents by this client, at the replies to its WRITEs and COMMITs,
+  // and where a lock is taken. Files may share a counter.
   void NoteWrite(const icache::Inode& inode) { CounterOf(inode).fetch_add(1); }
   uint64_t Writes(const icache::Inode& inode) { return CounterOf(inode).load(); }
 
@@ -102,7 +104,7 @@ class DirtyFiles {
   void Grow() { bytes_max_.store(bytes_max_of_mount_); }
 
  private:
-  using Files = std::unordered_map<const icache::Inode*, File>;
+  using Files = std::unordered_map<const icache::Inode*, Entry>;
   static constexpr size_t kCounters = 256;
   std::atomic<uint64_t>& CounterOf(const icache::Inode& inode) {
     return writes_[rcu::Mix64(reinterpret_cast<uintptr_t>(&inode)) % kCounters];

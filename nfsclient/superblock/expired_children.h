@@ -1,9 +1,9 @@
 // expired_children: how many children of a directory were asked for in a row whose attributes or
 // names had expired (list_ahead.h).
 //
-// A table of fixed size, a cache line for the directories of one hash: of more than a line takes
-// at the same time, those that have waited longest lose their counts, and with them a listing that
-// would have paid.
+// A table of fixed size, with a cache line for the directories of one hash. Where there are more of
+// them than fit, the one that was counted least recently loses its count, and with it a listing
+// that would have paid.
 //
 // Thread safety: any. Atomics are relaxed: a count decides about RPCs, and orders nothing.
 #ifndef NFSWALK_NFSCLIENT_SUPERBLOCK_EXPIRED_CHILDREN_H_

@@ -19,7 +19,7 @@ namespace nfswalk::nfs {
 // How much of a path walk runs without references (docs/walk.md). Each step can be measured against
 // the one before it.
 enum class WalkMode {
-  kRef,        // every hook answers "need a reference walk" at once
+  kRef,        // no RCU walk at all
   kRcuLocked,  // RCU walk, access rights searched under the inode's lock
   kRcuPeek,    // first the newest entry without a lock, then as above
   kRcuSearch,  // all entries of the inode without a lock

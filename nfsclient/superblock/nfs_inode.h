@@ -44,7 +44,7 @@ class InodeOperations final : public icache::InodeOperations {
   InodeOperations(const icache::InodePolicy& policy, access_cache::AccessLru& access_lru,
                   DepartedInodes& departed);
 
-  // Nothing is ever dirty: attributes are sent to the server before they are cached.
+  // No inode is ever dirty: what is not sent yet is in data/write_back.h, its size included.
   void EvictInode(icache::Inode& inode) override;
   void DestroyInode(icache::Inode& inode) override;
   std::shared_ptr<icache::InodeIndex> index() override { return index_; }

@@ -23,7 +23,7 @@ enum class NeedRef : uint8_t {
   kAllocation,
   kChanged,   // a sequence check failed
   kMiss,      // not in the dentry cache
-  kRefMode,   // mount option walk=ref: every hook, at once
+  kRefMode,   // RCU-walk was not tried: walk=ref, or the mount has ended
   kComplete,  // complete_walk(): nothing is missing; the call itself works on a reference
 };
 inline constexpr size_t kNeedRefCount = 10;

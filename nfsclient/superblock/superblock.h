@@ -1,6 +1,7 @@
 // superblock: one mounted export: protocol, caches, options and counters.
 //
-// Everything a walker reads from it is constant from mount to shutdown.
+// Its options and limits are constant from mount to shutdown. What changes under a walker says how
+// it is validated.
 // Lifetime: owned by Client; destroyed when no call is inside.
 #ifndef NFSWALK_NFSCLIENT_SUPERBLOCK_SUPERBLOCK_H_
 #define NFSWALK_NFSCLIENT_SUPERBLOCK_SUPERBLOCK_H_

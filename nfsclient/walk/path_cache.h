@@ -1,4 +1,4 @@
-// path_cache: a thread's prefix cache: the directory that a prefix, all of a path but its last
+// path_cache: a thread's cache of prefixes: the directory that a prefix, all of a path but its last
 // component, leads to, so that the next walk begins there, however deep it is (WALK-17).
 //
 // Contract    an entry: for its mount, its prefix and each of its credentials, an RCU-walk from the

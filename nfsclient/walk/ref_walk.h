@@ -53,7 +53,7 @@ class RefWalk {
   bool trailing_slash() const { return trailing_slash_; }
 
   // After Resolve(): the directory in which last() led to the position; empty if the walk did not
-  // end with a name.
+  // end with a name, and where RCU-walk had taken the last step.
   const vfs::DentryRef& parent() const { return parent_; }
 
   // Before the position's attributes are asked for: lists its directory where the attributes of

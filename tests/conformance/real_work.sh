@@ -20,8 +20,9 @@ set -euo pipefail
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 kills=5
 
-# What two runs need not have in common: the index has inode numbers, packs are in an order of threads and listings (all
-# objects are printed), the log of configure has temporary names, and git's build writes the time into one file.
+# Lists files that two runs need not have in common: the index has inode numbers, packs are in an order of threads and
+# listings (all objects are printed), the log of configure has temporary names, and git's build writes the time into one
+# file.
 passed_over=(-path '*/.git/index' -o -path '*/.git/objects/*pack*' -o -path '*/config.log' -o -name boilerplates.made)
 
 # "path type mode links size target", of directories without links and size; then all contents.

@@ -42,7 +42,7 @@ class DifferentialExport : public testing::Test {
                                                properties.write_needs_search, identities_);
   }
 
-  // What fs.protected_symlinks is for the kernel that is asked, the option is for the client.
+  // Mounts with the option protected_symlinks as fs.protected_symlinks of the kernel that is asked.
   std::unique_ptr<Client> Mount(int version, std::string_view options) const {
     fixtures::NfsServer::NetworkScope scope(*server_);
     auto parsed = *ParseMountUrl(server_->Url(options, version));

@@ -39,8 +39,8 @@ struct WireIdentity {
   std::vector<uint32_t> groups;
 };
 
-// What the server does with ids 0: nothing, maps each to kAnonymous, or besides drops the groups of
-// uid 0.
+// Lists what the server may do with ids 0: nothing, map each to kAnonymous, or besides drop the
+// groups of uid 0.
 enum class Squash { kNone, kIds, kIdsAndGroups };
 
 WireIdentity OnTheWire(const sunrpc_auth::Credential& credential, Squash squash);

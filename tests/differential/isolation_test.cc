@@ -52,7 +52,7 @@ uint32_t Rights(const Subject& subject, uint32_t mode, const Credential& who) {
   return member ? mode >> 3 & 7 : mode & 7;
 }
 
-// What holds in all states.
+// Rights on which all states of a subject agree.
 struct Expectation {
   uint32_t always = 7;  // granted in all states
   uint32_t never = 7;   // granted in none

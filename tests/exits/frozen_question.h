@@ -33,7 +33,7 @@ struct Answer {
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
-// What RCU-walk alone answers, or why it leaves.
+// Holds the answer of RCU-walk alone, or the reason why it leaves.
 struct RcuAnswer {
   NeedRef need = NeedRef::kNone;
   Answer answer;  // valid if need is kNone

@@ -222,7 +222,7 @@ void Mounted::Add(const std::string& name, Paths& paths) const {
 }
 
 void Mounted::ExpectServersTree(const std::string& name, const Credential& me) const {
-  // What a close had no memory to write is written then.
+  // Writes the data that a close had no memory to write.
   faults::WriteBackAll(*client);
   const auto top = server->Lookup(server->GetRoot(me).handle, name, me);
   ASSERT_EQ(top.error, std::errc{});

@@ -266,7 +266,7 @@ TEST_P(LifetimeBoundary, AttributeLifetimeIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("file", user_).has_value()); });
 }
 
-// Of the root only attributes are fetched.
+// A stat of the root fetches attributes only.
 TEST_P(LifetimeBoundary, RootAttributeLifetimeIsHalfOpen) {
   ExpectLifetime([&] { EXPECT_TRUE(client_->Stat("/", user_).has_value()); });
 }

@@ -156,8 +156,8 @@ class ReplacedTree : public ServerExport, public testing::WithParamInterface<int
 INSTANTIATE_TEST_SUITE_P(Versions, ReplacedTree, fixtures::AllVersions(),
                          fixtures::VersionTestName);
 
-// The same names lead to other files: old handles are stale, and their names are looked up again
-// although cached for long.
+// Names lead to other files after the restart: old handles are stale, and their names are looked up
+// again although cached for long.
 TEST_P(ReplacedTree, StaleNamesAreLookedUpAgain) {
   const auto client = Mount("actimeo=600");
   ASSERT_NE(client, nullptr);

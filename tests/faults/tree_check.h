@@ -20,7 +20,8 @@ std::string Describe(const Attributes& attributes);
 
 // Writes what a Close() could not.
 void WriteBackAll(Client& client);
-// The same, and drops the caches. Expects that no object is still referenced, but for the root.
+// Writes what a Close() could not, and drops the caches. Expects that no object is still
+// referenced, but for the root.
 void ExpectAllEvictable(Client& client);
 
 }  // namespace nfswalk::faults

@@ -88,7 +88,7 @@ inline std::string NameOf(const Attack& attack) {
   const std::string minor = attack.minor_version == 0 ? "" : std::to_string(attack.minor_version);
   return "V" + std::to_string(attack.version) + minor + attack.name;
 }
-// What a server speaks: those of one kind can be compared.
+// Version and minor version that a server speaks. Only runs of one dialect can be compared.
 using Dialect = std::pair<int, int>;
 inline Dialect DialectOf(const Attack& attack) { return {attack.version, attack.minor_version}; }
 inline const std::vector<Dialect>& Dialects() {
@@ -141,7 +141,7 @@ const std::set<int>& ChangingOperations(int version);
 // In the files of these names: on ReadingOperations() and on ChangingOperations().
 std::vector<Attack> RecordAttacks(int version);
 std::vector<Attack> RpcAttacks(int version);
-// Those of RecordAttacks() that take time, on calls that mount.
+// Returns the attacks of RecordAttacks() that take time, on calls that mount.
 std::vector<Attack> MountingRecordAttacks();
 std::vector<Attack> MountAttacks();
 std::vector<Attack> Nfs3Attacks();
@@ -149,7 +149,7 @@ std::vector<Attack> Nfs4Attacks();
 std::vector<Attack> ChangeAttacks();
 // On what is of sessions alone.
 std::vector<Attack> SessionAttacks();
-// Those of version 4 once more, in a session.
+// Returns the attacks on version 4 that a session can meet, with minor version 1.
 std::vector<Attack> InSession(std::vector<Attack> attacks);
 // But for those in sessions.
 inline std::vector<Attack> AllAttacks() {

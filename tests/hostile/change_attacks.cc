@@ -56,7 +56,7 @@ std::vector<Attack> Nfs3Changes() {
     if (!makes) continue;
     attacks.push_back(Failing(call, "HandleOf0Bytes", Made("", NF3REG, 900)));
     attacks.push_back(Failing(call, "HandleOf65Bytes", Made(std::string(65, 'h'), NF3REG, 900)));
-    // What the tree has already, or another type than was asked for.
+    // The reply names what the tree has already, or another type than was asked for.
     attacks.push_back(On(call, "MakesTheRoot", Made("handle 1", NF3DIR, 1)));
     attacks.push_back(On(call, "MakesAFile", Made("handle 900", NF3REG, 900)));
     attacks.push_back(On(call, "MakesADirectory", Made("handle 900", NF3DIR, 900)));

@@ -45,7 +45,7 @@ constexpr size_t kShownBytes = 400;  // of a result
 
 struct MountedAttack {
   Attack attack;
-  // What the server sends is well formed: a client cannot tell it from the truth.
+  // Set if what the server sends is well formed: a client cannot tell it from the truth.
   bool may_lie = false;
 };
 
@@ -134,7 +134,7 @@ Outcome Run(const Attack& attack, const MountedCall& call, size_t number) {
   return outcome;
 }
 
-// What is wrong, or "". `benign`: the same without an attack.
+// Returns what is wrong with a run, or "". `benign`: the same call without an attack.
 std::string Verdict(const MountedAttack& mounted, const std::string& call, const Outcome& run,
                     const Outcome& benign) {
   const Attack& attack = mounted.attack;

@@ -15,7 +15,7 @@ struct HostileName {
   std::vector<std::errc> errors = {};  // any of them; empty: it may be listed, escaped
 };
 
-// What no copy may make: each is outside of its target.
+// Name of a file outside of a copy's target, which no copy may make.
 inline constexpr std::string_view kEscapedName = "nfswalk_escaped";
 
 inline std::vector<HostileName> HostileNames() {

@@ -28,7 +28,7 @@ class HostileServer {
 
   // With options that set the deadlines.
   std::string Url() const;
-  // Of calls, so far.
+  // Counts the calls that were attacked so far.
   int attacked();
   // To any calls, so far.
   int replies() const { return replies_; }
@@ -37,9 +37,9 @@ class HostileServer {
     if (attack_.version == 3) return nfs3_;
     return nfs4_;
   }
-  // What has been called so far: of NFS the operations of version 4, or the procedures.
+  // Returns what has been called so far: operations of NFS version 4, procedures of all others.
   std::set<std::pair<Service, int>> called();
-  // What the server sends for a call.
+  // Returns what the server sends for a call: the good answer, or the attack.
   FakeAnswer Answer(const FakeCall& call);
 
  private:

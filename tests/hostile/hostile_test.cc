@@ -236,7 +236,7 @@ bool MakesDoWithoutLookups(const std::string& target, const Attack& attack) {
   return target == "rm" && attack.operations == std::set<int>{lookup};
 }
 
-// What is wrong with a run, or "". `benign`: the same without an attack.
+// Returns what is wrong with a run, or "". `benign`: the same target without an attack.
 std::string Verdict(const Attack& attack, const std::string& target, const Outcome& run,
                     const Outcome& benign) {
   const VictimEnd& end = run.end;
@@ -255,7 +255,7 @@ std::string Verdict(const Attack& attack, const std::string& target, const Outco
   const bool prints_contents = target == "cat";
   if (!prints_contents && !IsSafeForTerminal(end.out)) return "printed raw bytes: " + end.out;
   if (!IsSafeForTerminal(end.err)) return "complained with raw bytes: " + end.err;
-  // What doctor says holds times.
+  // Doctor prints times, which differ from run to run.
   const bool is_doctor = target == "doctor";
   const bool served = end.exit_code == 0 && (is_doctor || end.out == benign.end.out);
   if (run.attacked == 0 || attack.ending == Ending::kServed) {

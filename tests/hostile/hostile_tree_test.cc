@@ -139,7 +139,7 @@ class HostileTreeTest : public testing::TestWithParam<std::tuple<HostileTree, in
   std::string NamePath() const {
     return std::string(kTreeDirectory) + "/" + tree().name.c_str();
   }
-  // Of an empty target, and a directory of this machine beside it.
+  // Makes an empty target for copies, and a local directory to copy from.
   void MakePlace() {
     fs::remove_all(place_);
     fs::create_directories(place_ + "/a/copy");
@@ -170,7 +170,7 @@ class HostileTreeTest : public testing::TestWithParam<std::tuple<HostileTree, in
     return command.name == "ls" && tree().is_refused;
   }
 
-  // What is wrong with the end of a command, or "".
+  // Returns what is wrong with the end of a command, or "".
   std::string Verdict(const Command& command, const VictimEnd& end, HostileServer& server) {
     const bool may_go_on = MayGoOn(command);
     if (end.was_killed) return "took " + std::to_string(server.replies()) + " replies";

@@ -14,7 +14,7 @@
 
 namespace nfswalk::hostile {
 
-// That a victim may take above what it takes without an attack.
+// KiB that a victim may take above what it takes without an attack.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr long kMoreKibMax = 1024 * 1024;  // they keep what was freed
 #else

@@ -14,7 +14,7 @@ namespace nfswalk::hostile {
 // An empty directory of the root, which HostileServer does not have by itself.
 inline constexpr char kEmptyDirectory[] = "vacant";
 
-// What a program gets.
+// Results that a program gets from its calls.
 struct CallResult {
   int error = 0;          // errno of the first call that failed
   std::string text = {};  // what the calls returned else

@@ -13,7 +13,7 @@ using Errors = std::vector<std::errc>;
 constexpr uint32_t kFile = NF3REG, kDirectory = NF3DIR, kLink = NF3LNK;
 const Errors kEio = {std::errc::io_error};
 
-// What no good server's tree has: a file of this type with the attributes behind it.
+// Makes up the attributes (post_op_attr) of a file that no good server's tree has.
 Xdr PostOp(uint32_t type, uint64_t fileid, uint64_t size = 0) {
   Xdr xdr;
   xdr.U32(1, type, 0777, 1, 0, 0).U64(size, size, 0, 1, fileid);
@@ -108,7 +108,7 @@ std::vector<Attack> ListingAttacks() {
   attacks.push_back(Failing(list, "CookiesAllTheSame", Cookies(2, same), {loop[0], kEio[0]}));
   attacks.push_back(Failing(list, "CookiesCycle", Cookies(1, cycle), loop));
   attacks.push_back(Failing(list, "CookiesRepeat", Cookies(100, repeat), loop));
-  // Those by which the mount tells the kernel that it has listed "." alone (FUSE).
+  // Cookies by which the mount tells the kernel that it has listed "." alone (FUSE).
   const auto dot = [](uint64_t) { return uint64_t{INT64_MAX - 2}; };
   attacks.push_back(Failing(list, "CookiesOfTheMount", Cookies(1, dot), {loop[0], kEio[0]}));
   attacks.push_back(On(list, "NothingButDot", Dots(0)));

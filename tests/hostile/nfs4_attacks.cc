@@ -127,7 +127,7 @@ std::vector<Attack> OperationAttacks() {
   attacks.push_back(Failing(OP_LOOKUP, "OperationCutShort",
                             [](const std::string& good) { return good.substr(0, 6); }));
   attacks.push_back(Failing(OP_LOOKUP, "LookupStatusHuge", Status(0x7fffffff)));
-  // What is missing may be taken from the results behind it.
+  // A client may take what is missing from the results behind it.
   attacks.push_back(On(OP_ACCESS, "AccessCutShort", Body(Xdr().U32(1))));
   attacks.push_back(On(OP_ACCESS, "AccessGrantsAllBits", Body(Xdr().U32(~0u, ~0u))));
   return attacks;
@@ -243,7 +243,7 @@ std::vector<Attack> ListingAttacks() {
       Failing(list, "EachReplyEndsInDot",
               Cookies(
                   2, [](uint64_t i) { return i + 3; }, ".")),
-      // Those by which the mount tells the kernel that it has listed "." alone (FUSE).
+      // Cookies by which the mount tells the kernel that it has listed "." alone (FUSE).
       Failing(list, "CookiesOfTheMount", Cookies(1, [](uint64_t) { return INT64_MAX - 2; }),
               {loop[0], kEio[0]}),
       On(list, "LinkThenDirectoryOfOneName", Lists({{"link", 3, kLink}, {"link", 4, kDirectory}})),

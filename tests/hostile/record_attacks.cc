@@ -222,7 +222,8 @@ std::vector<Attack> OnAllCalls(int version, const std::vector<Row>& rows) {
     Attack on_changes = on_reading;
     on_changes.name = std::string("ToChanges") + row.name;
     on_changes.operations = ChangingOperations(version);
-    // What is made again after a reply was cut is there already: that may be ours or not (WIRE-2).
+    // A call that is repeated after its reply was cut finds its object there, which may be ours or
+    // not (WIRE-2).
     if (row.ending == Ending::kServed && row.rounds > 1) on_changes.ending = Ending::kAny;
     attacks.push_back(on_reading);
     attacks.push_back(on_changes);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRepeated = 3;
 const char* const kRoot = "handle 1";
-// Of what hostile_server.cc plants.
+// Handles of what hostile_server.cc plants.
 const char* const kFile = "handle 2";
 const char* const kDirectory = "handle 3";
 const char* const kLink = "handle 7";
@@ -68,7 +68,7 @@ Xdr Operation(uint32_t operation) {
     case OP_ACCESS:
       return Xdr(to).U32(0x3f);
     case OP_GETATTR:
-      // Of the server, too, as a client that mounts.
+      // Asks for attributes of the server, too, as a client that mounts.
       return Xdr(to).Raw(bitmap).U32(OP_GETATTR, 1, 3u << FATTR4_MAXREAD);
     case OP_READ:
       return Xdr(to).Raw(anonymous).U64(0).U32(65536);

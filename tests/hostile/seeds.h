@@ -21,7 +21,8 @@ struct Seed {
   std::string stream;       // what never ends is repeated a few times; empty: silence
 };
 
-// Those of all attacks, and first the good replies to the same calls.
+// Returns the good replies to the attacked calls, and then the seeds of AllAttacks() but for those
+// on calls that change something.
 std::vector<Seed> Seeds();
 
 }  // namespace nfswalk::hostile

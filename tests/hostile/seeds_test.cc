@@ -46,7 +46,7 @@ TEST(Seeds, DifferFromTheGoodReplyToTheSameCall) {
       continue;
     }
     silent += seed.stream.empty();
-    // What is wrong with the first and last of these is when it arrives.
+    // The good reply arrives late in the first and last of these, and the second begins with it.
     const bool late = seed.name == "AByteASecond" || seed.name == "RepliesInReverseOrder" ||
                       seed.name.ends_with("AByteASecond");
     EXPECT_EQ(seed.stream == good.at(key), late)

@@ -14,7 +14,7 @@ constexpr int kOpCreateSession = 43;
 constexpr int kOpSequence = 53;
 constexpr int kOpReclaimComplete = 58;
 
-// Of these the mount sends one, then it asks for the lease, the root and the limits.
+// SEQUENCEs that a mount sends: with the lease, RECLAIM_COMPLETE, the root and the limits.
 constexpr int kSequencesOfMount = 4;
 
 constexpr size_t kBodyBytes = 8;  // begins behind the operation's number and its status
@@ -152,7 +152,7 @@ std::vector<Attack> StatusAttacks() {
   return attacks;
 }
 
-// What a mount asks for before the attacked call.
+// Returns whether the attack is on an operation that no client in a session calls.
 bool IsOfVersion40(const Attack& attack) {
   return attack.operations.contains(OP_SETCLIENTID) ||
          attack.operations.contains(OP_SETCLIENTID_CONFIRM);

@@ -242,7 +242,7 @@ TEST_P(Batches, CachedPathsAreWalkedOnce) {
   EXPECT_LE(after.rcu_walks - before.rcu_walks, paths.size());
 }
 
-// What another client has changed meanwhile is seen after the caches' time.
+// Changes that another client has made meanwhile are seen once the caches have expired.
 TEST_P(Batches, RevalidateWhatHasExpired) {
   MakeDirectory("d");
   std::vector<std::string> paths;

@@ -418,7 +418,7 @@ TEST_F(BenchmarkOnGivenServer, ColdWalkMakesItsTreeThroughNfsAndRemovesIt) {
   const NfsServer::NetworkScope scope(*server_);
   for (const char* version : {"3", "4"}) {
     SCOPED_TRACE(version);
-    // Both versions are walked whatever the URL says, so the ports of version 3 belong to it.
+    // The URL has the ports of version 3; both versions are walked whatever it says.
     const std::string url =
         std::string("nfs://127.0.0.1:2049/export?mountport=20048&version=") + version;
     const BenchmarkRun run =

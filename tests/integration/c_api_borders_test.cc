@@ -65,7 +65,8 @@ class CApiBorders : public fixtures::VersionedExport {
     EXPECT_EQ(nfswalk_open(client_, path.c_str(), rights, nullptr, 0, &file), 0);
     return file;
   }
-  // What the server has is `text`, and then holes up to `size_bytes`; the client shows the same.
+  // Expects that the server's file begins with `text` and has `size_bytes`, and that the client
+  // shows the same size.
   void ExpectContent(nfswalk_file* file, const std::string& text, uint64_t size_bytes) {
     EXPECT_EQ(nfswalk_fsync(file), 0);
     struct stat found {};
@@ -164,7 +165,7 @@ TEST_P(CApiBorders, Appends) {
   }
 }
 
-// Of two errors it is the one that the system call has.
+// A call with two errors returns the one that the system call has.
 TEST_P(CApiBorders, CallsThatTheOpenDoesNotAllow) {
   char byte = 'x';
   nfswalk_changes changes = {};

@@ -268,7 +268,7 @@ constexpr CopyRow kCopies[] = {
     {"-r", "src", "there"},   {"-r", "src/sub/", "new"},    {"-rp", "src/sub src/empty", "there"},
 };
 
-// The same arguments for coreutils, from and to local directories, leave the same.
+// Compares with what the coreutils leave for the same arguments between local directories.
 TEST_P(CpCommandTest, CopiesToAnExportLeaveWhatCoreutilsLeave) {
   const std::string binary = std::filesystem::absolute(kBinary).string();
   for (const CopyRow& row : kCopies) {

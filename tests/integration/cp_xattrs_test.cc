@@ -39,7 +39,7 @@ class CpXattrs : public testing::Test {
     return "nfs://127.0.0.1:" + std::to_string(server_.port()) + "/?version=" + version;
   }
   Xattrs Copied() { return server_.Find("to/f").value_or(FakeNode{}).xattrs; }
-  // Of the local copy.
+  // Returns the value of an extended attribute of a local file, or "none".
   static std::string ValueOf(const std::string& path, const std::string& name) {
     std::string value(4000, '?');
     const ssize_t size = getxattr(path.c_str(), name.c_str(), value.data(), value.size());

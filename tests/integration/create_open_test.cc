@@ -61,7 +61,7 @@ TEST_P(CreateAndOpen, MakesTheFileAndItsNode) {
   }
 }
 
-// What a mode does not allow its owner either, the descriptor that made the file does.
+// The descriptor that made the file may write, although the mode does not allow its owner to.
 TEST_P(CreateAndOpen, TheModeIsForLaterOpens) {
   const Credential user(1000, 1000);
   std::filesystem::permissions(Backing("d"), std::filesystem::perms::all);

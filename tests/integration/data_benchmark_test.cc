@@ -12,7 +12,7 @@
 namespace nfswalk {
 namespace {
 
-// What a row is about, without its subject and version.
+// Returns what a row is about, without its subject and version.
 std::string WorkOf(const Json& row) {
   std::string work = row["work"];
   if (row["round_trip_ms"] != 0) work += " 1 ms";

@@ -34,7 +34,7 @@ class DataLarge : public fixtures::ExportClient {
     ExportClient::TearDown();
   }
 
-  // What is written to the step of that number first: other data in each.
+  // Returns the data that is written to a step first, other data for each number.
   static std::string_view Text(uint64_t number) {
     static const std::string kText = fixtures::Pattern(2 * kStepBytes);
     return std::string_view(kText).substr(number * 251 % kStepBytes, kStepBytes);
@@ -42,7 +42,7 @@ class DataLarge : public fixtures::ExportClient {
   static std::string Patch(uint64_t number) {
     return fixtures::Pattern(kPatchBytes, number + 1);
   }
-  // What it has in the end.
+  // Returns the data that a step has in the end.
   static std::string Step(uint64_t number) {
     return std::string(Text(number)).replace(PatchAt(number), kPatchBytes, Patch(number));
   }

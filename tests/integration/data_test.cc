@@ -29,7 +29,7 @@ constexpr int kOperations = 2'500'000;  // for each version and size of pieces
 constexpr int kOperations = 15'000;
 #endif
 constexpr int kOperationsOfPhase = 250;
-// Of those that are printed after a failure.
+// Number of the latest operations that are printed after a failure.
 constexpr size_t kListed = 100;
 constexpr size_t kPiecesMax = 200;
 
@@ -158,7 +158,7 @@ class Data : public fixtures::DataClient {
     if (model_.size() < to + part.size()) model_.resize(to + part.size());
     model_.replace(to, part.size(), part);
   }
-  // Where the holes are is the file system's, but they are zeros.
+  // The file system decides where the holes are, but they are zeros.
   void Seek(File& file) {
     const size_t at = Draw(file_bytes_max());
     Note("seek", at, 0);

@@ -114,7 +114,7 @@ TEST_P(DataThreads, ATruncationBesideWritesLeavesWhatTheServerHas) {
   }
 }
 
-// What was committed is kept for as long as a READ that began before has to show it, no longer.
+// Committed data is kept for as long as a READ that began before has to show it, no longer.
 TEST_P(DataThreads, ReadersDoNotKeepWhatWasCommitted) {
   std::optional<fixtures::DelayingProxy> proxy;
   {
@@ -154,7 +154,7 @@ TEST_P(DataThreads, ReadersDoNotKeepWhatWasCommitted) {
   EXPECT_EQ(files.bytes(), 0u);
 }
 
-// Of this process, in bytes.
+// Returns the Rss of this process.
 size_t ResidentBytes() {
   std::ifstream status("/proc/self/smaps_rollup");
   std::string word;

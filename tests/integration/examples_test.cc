@@ -57,7 +57,7 @@ TEST_P(Examples, DuCountsEveryFileOnce) {
       MakeFile(file, std::string(1000 * (d + f), 'x'));
       expect(file);
     }
-    // Those of a tmpfs have no blocks.
+    // Directories of a tmpfs have no blocks.
     expect(above);
     expect(directory);
   }

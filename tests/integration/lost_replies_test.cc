@@ -103,8 +103,8 @@ Action Both(Action first, Action second) {
   };
 }
 
-// What the caller is told, and what the server has then: "name=owner:mode", of a regular file with
-// its size, sorted.
+// Holds what the caller is told, and what the server has then: "name=owner:mode", of a regular file
+// with its size, sorted.
 struct Outcome {
   std::errc error;
   std::string left;
@@ -123,7 +123,7 @@ struct Row {
   Action first = {};
   Outcome after_theirs = {};
   std::optional<Outcome> instead_of_ours = {};  // if the latter differs
-  // What a server answers that executes the call once, behind theirs; if it differs.
+  // Outcome if the server executes the call once, behind theirs; if it differs from `after_theirs`.
   std::optional<Outcome> in_order = {};
   // Another client changes it between the execution and the repetition.
   Action behind = {};
@@ -142,7 +142,8 @@ std::vector<Row> Creations() {
        .after_theirs = {std::errc::permission_denied, "the-name=theirs:600:6"},
        .behind = Both(Unlink, MakeFile),
        .before_theirs = {std::errc::permission_denied, "the-name=theirs:600:6"}},
-      // Of rights that allow to open it: nfs-ganesha looks at them first with version 4.
+      // The other client's file has rights that allow the open: nfs-ganesha looks at them first
+      // with version 4.
       {.name = "CreateExclusive",
        .call = OpenCreating(true),
        .alone = {kOk, "the-name=ours:640:0"},
@@ -202,7 +203,7 @@ std::vector<Row> Renames() {
        .after_theirs = {kNoEntry, "elsewhere=kept:666:8"},
        .behind = MakeFile,
        .before_theirs = {kOk, "the-name=theirs:600:6 the-new-name=kept:666:8"}},
-      // That the new name is there proves nothing: it was there before.
+      // Finding the new name proves nothing: it was there before.
       {.name = "RenameOver",
        .files = {kName, kNewName},
        .call = RenameTo(kNewName),
@@ -229,9 +230,9 @@ std::vector<Row> Renames() {
        .in_order = Outcome{kNoEntry, "the-new-name=kept:666:8"},
        .behind = Move(kNewName, "elsewhere"),
        .before_theirs = {kNoEntry, "elsewhere=kept:666:8"}},
-      // What was renamed is another client's file, unseen by the caller's client: no proof, and
-      // ENOENT, as the kernel's client reports. Where the call was not executed before, nothing
-      // shows that it was, and it is sent again.
+      // The renamed file is another client's, unseen by the caller's client: that is no proof, and
+      // the call ends with ENOENT, as the kernel's client reports. Where the call was not executed
+      // before, nothing shows that it was, and it is sent again.
       {.name = "RenameReplaced",
        .files = {kName},
        .call = RenameTo(kNewName),
@@ -317,7 +318,7 @@ std::vector<Row> Rows() {
   return rows;
 }
 
-// Both clients of one server; the caller's reaches it through the proxy.
+// Mounts two clients of one server; the caller's reaches it through the proxy.
 class LostReplies : public fixtures::MountedExport,
                     public testing::WithParamInterface<std::tuple<int, size_t, bool>> {
  protected:
@@ -448,7 +449,7 @@ class LostReplies : public fixtures::MountedExport,
     const std::errc error = row_.call(Ours(cell));
     EXPECT_EQ(error, expected.error) << std::make_error_code(error).message();
     EXPECT_EQ(Left(cell), expected.left);
-    // Of a call that was executed before theirs the reply tells how it was then.
+    // In a session, the reply to a call that was executed before theirs tells how it was then.
     if (!HasSessions() || moment.behind == nullptr) ExpectNames(cell);
     EXPECT_EQ(proxy_->cuts(), cuts + 1) << "the call was lost";
     EXPECT_EQ(proxy_->undrained(), 0u);

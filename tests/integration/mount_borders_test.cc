@@ -47,7 +47,7 @@ struct Call {
   long (*make)(int fd, int other, off_t at, size_t bytes);
 };
 
-// Where calls read to.
+// Returns the buffer that calls read into.
 std::string& Buffer() {
   static std::string buffer(2 * kPage, '\0');
   return buffer;
@@ -127,8 +127,8 @@ constexpr Call kCalls[] = {
      }},
 };
 
-// What a call left: its result and what it read, the file's size and first bytes, the place of the
-// descriptor.
+// State that a call left: its result and what it read, the error of an fsync(2), the file's size
+// and first bytes, those of the other file, the place of the descriptor.
 struct Left {
   long result;
   int error;

@@ -22,7 +22,7 @@ class MountChangesTest : public MountRun {
     struct stat found{};
     return ErrorOf(lstat(At(name).c_str(), &found));
   }
-  // What the mount says of the names that ChangeBehindIt() changes.
+  // Holds what the mount says of the names that ChangeBehindIt() changes.
   struct Seen {
     bool operator==(const Seen&) const = default;
     std::string text;
@@ -71,13 +71,13 @@ TEST_P(MountChangesTest, AreSeenByOpenWithinTheTimeouts) {
   Prepare();
   Mount("actimeo=600");
   EXPECT_EQ(Look(), kBefore);
-  // Of other sizes, since two changes may have one time.
+  // Each text has another size, since two changes may have one time.
   for (size_t size = 10; size < 100; ++size) {
     const std::string text(size, static_cast<char>('a' + size % 26));
     File("f", text);
     ASSERT_EQ(TextOf(At("f")), text);
   }
-  // What the open has found is told to the kernel.
+  // The open notifies the kernel of what it has found.
   File("f", "other\n");
   EXPECT_EQ(TextOf(At("f")), "other\n");
   EXPECT_TRUE(Eventually([&] { return StatOf(At("f")).st_size == 6; }));

@@ -65,7 +65,7 @@ class MountCrossingTest : public MountRun {
     unlink(Backing(name).c_str());
     return number;
   }
-  // The same names with the same numbers in both file systems.
+  // Makes files of one name and one inode number in both file systems.
   void FileInBoth(const std::string& name) const {
     File(name, "outer " + name);
     File("inner/" + name, "inner " + name);

@@ -319,7 +319,7 @@ TEST_P(MountDataTest, CallsWithoutAnRpcAreRefused) {
   EXPECT_EQ(lseek(file.fd, 1, SEEK_HOLE), 100);
 }
 
-// Of version 4.2.
+// Needs ALLOCATE, DEALLOCATE and SEEK, which version 4.2 has.
 TEST_P(MountDataTest, SpaceIsAllocatedAndHolesArePunched) {
   if (!HasSpaceCalls()) GTEST_SKIP() << "no operation of this version";
   constexpr off_t kBlock = 4096;  // of the server's tmpfs
@@ -343,7 +343,8 @@ TEST_P(MountDataTest, SpaceIsAllocatedAndHolesArePunched) {
   EXPECT_EQ(ErrorOf(fallocate(file.fd, 0, 0, 0)), EINVAL);
 }
 
-// Of version 4.2. A page that was written through a mapping is data before it is written back.
+// Needs SEEK, which version 4.2 has. A page that was written through a mapping is data before it is
+// written back.
 TEST_P(MountDataTest, AMappedPageIsNoHole) {
   if (!HasSpaceCalls()) GTEST_SKIP() << "no operation of this version";
   constexpr size_t kBlock = 4096;

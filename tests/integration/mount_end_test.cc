@@ -82,7 +82,7 @@ int UseMount(const UsedMount& mount) {
   return ErrorOf(close(fd));
 }
 
-// What the user is told once the server answers again.
+// Returns the errno that the user gets once the server answers again.
 int ExpectedOf(const UsedMount& mount) {
   if (mount.way.how == How::kForced) return mount.use == Use::kCalls ? ECONNABORTED : ENOTCONN;
   return mount.use == Use::kCalls ? ENOENT : 0;

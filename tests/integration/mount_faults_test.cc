@@ -287,7 +287,7 @@ TEST_P(MountFaultsTest, AnEndWhileCallsWaitForAServerThatHangsSaysSo) {
     const Strings& end = ends[i % ends.size()];
     SCOPED_TRACE(testing::PrintToString(end));
     OneMount& mount = mounts[i];
-    // What a killed caller waits for is given up.
+    // The mount gives up a call whose caller was killed.
     if (i >= ends.size() || !is_lazy(end)) {
       EXPECT_TRUE(Eventually([&] { return mount.Text().contains("calls wait for the server"); }));
       if (i % 2 == 0) kill(mount.process, SIGTERM);  // the others wait for as long as they may

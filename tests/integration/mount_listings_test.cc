@@ -64,7 +64,7 @@ class MountListingsTest : public MountPair {
     EXPECT_EQ(mkdir(Other(name).c_str(), 0755), 0);
     return name;
   }
-  // What the first mount has sent.
+  // Counts the RPCs that the first mount has sent.
   uint64_t Rpcs() const {
     const ProgramRun run = Run({"stats", "--json", mount_point()});
     EXPECT_EQ(run.exit_code, 0) << run.err;

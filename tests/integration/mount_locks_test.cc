@@ -123,7 +123,7 @@ TEST_P(MountLocksTest, EndWithTheCloseOfAnyDescriptor) {
     ASSERT_EQ(close(std::exchange(another.fd, -1)), 0);
     EXPECT_EQ(ChildsLock(Other("f"), F_WRLCK), 0);
   }
-  // What is locked afterwards by another descriptor stays when the closed one is released.
+  // A lock that another descriptor takes afterwards stays when the closed one is released.
   for (int i = 0; i < 50; ++i) {
     Descriptor another = Open(At("f"));
     ASSERT_EQ(Lock(another.fd, F_WRLCK), 0);

@@ -124,7 +124,7 @@ TEST_P(MountNamesTest, AFileThatTheSameMountReplacesIsNeverStale) {
   ExpectNeverStale([&] { return TextOf(At("f")); }, replace, 1000);
 }
 
-// What another client makes of a name that is known to be absent, or to be a file.
+// Object that another client makes under a name that is known to be absent, or to be a file.
 struct Made {
   const char* what;
   std::function<int(const std::string& path)> make;

@@ -28,7 +28,7 @@ struct Case {
   std::string_view name;
   // In a directory with d/f, which is open.
   std::function<bool(const std::string& top)> change;
-  // Where the file is afterwards; a directory: under a hidden name there.
+  // Path of the file afterwards; if it is a directory, the file has a hidden name there.
   std::string_view at;
 };
 

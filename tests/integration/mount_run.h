@@ -20,7 +20,7 @@ namespace nfswalk {
 int ErrorOf(long result);
 // open(2), closed again.
 int OpenError(const std::string& path, int flags, mode_t mode = 0644);
-// Of all bytes of a file; "errno N" if it cannot be read.
+// Returns all bytes of a file; "errno N" if it cannot be read.
 std::string TextOf(const std::string& path);
 // Writes a file anew. Returns the errno.
 int WriteText(const std::string& path, const std::string& text);
@@ -60,7 +60,7 @@ class MountRun : public CommandRun {
   // Mounts with these options, those of -o, and returns once it is mounted. `below`: a directory of
   // the export instead of its root, as in a URL.
   void Mount(const std::string& options = "", const std::string& below = "");
-  // The same of a server of the test.
+  // Mounts a server of the test with these options, and returns once it is mounted.
   void MountUrl(const std::string& url, const std::string& options);
   // Starts it, and returns at once.
   void SpawnMount(Strings arguments);
@@ -71,13 +71,13 @@ class MountRun : public CommandRun {
   // Kills the process of the mount, which stays mounted.
   void KillMount();
   bool IsMounted() const { return !MountLine().empty(); }
-  // Of /proc/self/mountinfo; "" if it is not mounted.
+  // Returns the mount's line of /proc/self/mountinfo; "" if it is not mounted.
   std::string MountLine() const;
 
   std::string At(const std::string& name) const { return mount_point_ + "/" + name; }
   const std::string& mount_point() const { return mount_point_; }
   pid_t mount_pid() const { return mount_; }
-  // Of `nfswalk stats`.
+  // Returns a count of `nfswalk stats`.
   uint64_t Counted(const char* metric, const char* label) const {
     return CountedOf(mount_point_, metric, label);
   }
@@ -95,7 +95,7 @@ class MountRun : public CommandRun {
     kill(child.pid(), SIGCONT);
     EXPECT_TRUE(Eventually([&] { return received() > before; }));
   }
-  // What the mount has written to standard error.
+  // Returns what the mount has written to standard error.
   std::string Messages() const { return Contents(messages_.fd); }
 
  private:

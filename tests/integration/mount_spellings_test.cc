@@ -60,7 +60,7 @@ void AwaitTick(const std::string& backing) {
   } while (change_time(probe) <= change_time(backing));
 }
 
-// What one mount has done, the other has within its lifetimes.
+// Expects that the mount at `there` shows changes made at `here` within its lifetimes.
 void ExpectSeen(const std::string& backing, const std::string& here, const std::string& there) {
   const auto has = [&](const std::string& name, int error) {
     struct stat found{};

@@ -48,7 +48,7 @@ class MountTest : public MountRun {
   }
 };
 
-// What reads large files at the speed of the network takes more than the kernel's 128 KiB.
+// Reading large files at the speed of the network takes more readahead than the kernel's 128 KiB.
 TEST_P(MountTest, TheKernelReadsAMebibyteAheadWhereItMayBeTold) {
   const dev_t device = StatOf(mount_point()).st_dev;
   const std::string file =

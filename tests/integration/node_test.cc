@@ -365,7 +365,7 @@ TEST_P(HungServer, ADeadlineEndsCallsOnAHardMount) {
   }
   server().Resume();
   EXPECT_TRUE(client_->Stat(Path("outside/leaf"), root_));
-  // What the server did not take is kept.
+  // Data that the server did not take is kept.
   EXPECT_EQ(file_->Sync(), std::errc{});
   EXPECT_EQ(file_->PRead(bytes_, 0), bytes_.size());
 }

@@ -56,7 +56,8 @@ class OneInode : public fixtures::MountedExport {
     Expect(node);
     return node ? std::move(*node) : nullptr;
   }
-  // What the node has is what the name has, before anything is sent.
+  // Expects that node and name are one file: the name has what is written through the node before
+  // that is sent.
   void ExpectOneFile(const Node& node, const std::string& name, uint32_t links) {
     const auto found = client_->Stat(Path(name), root_);
     ASSERT_TRUE(found.has_value()) << name;

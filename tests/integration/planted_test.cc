@@ -1,5 +1,5 @@
-// What another user has planted in a directory of an export that is sticky and writable for all:
-// no command follows his link there, and none gives its data to his file.
+// Runs commands on what another user has planted in a directory of an export that is sticky and
+// writable for all: none follows his link there, and none gives its data to his file.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -202,7 +202,8 @@ TEST_P(ProtocolCalls, ErrorsAreThoseOfTheSystemCalls) {
   EXPECT_EQ(nfs().MakeDirectory(directory, denied, {}, kUser).error, std::errc::permission_denied);
 }
 
-// Of a link: Linux closes a file only some time after CLOSE, and has its attributes until then.
+// Removes a link, not a file: Linux closes a file only some time after CLOSE, and has its
+// attributes until then.
 TEST_P(ProtocolCalls, AHandleOfARemovedFileIsStale) {
   const CreateReply link = nfs().MakeSymlink(root(), "l", "target", {}, kRoot);
   ASSERT_EQ(link.error, kOk);

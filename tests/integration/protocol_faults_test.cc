@@ -141,7 +141,7 @@ class LostReplyFaults : public ProtocolFaults {
     Call call;
     const char* made;     // by the call, or nullptr
     const char* removed;  // by the call, or nullptr
-    // Of the duplicate request cache over version 4.
+    // Tells whether the duplicate request cache keeps the reply over version 4.
     bool fixtures::NfsServer::Properties::*keeps_reply;
 
     bool makes_only() const { return made != nullptr && removed == nullptr; }

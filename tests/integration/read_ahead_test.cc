@@ -32,7 +32,7 @@ class ReadAheadOfServer : public fixtures::ExportClient {
  protected:
   ReadAheadOfServer() : ExportClient("nconnect=4&rsize=65536") {}
 
-  // The same at each call with the same seed; each byte differs from that of another seed.
+  // Returns the same text for the same seed; each byte differs from that of another seed.
   static std::string Content(size_t bytes, int seed = 0) {
     std::string text(bytes, '\0');
     for (size_t i = 0; i < bytes; ++i) text[i] = static_cast<char>(i * 31 + i / 65536 + seed);
@@ -69,7 +69,7 @@ TEST_P(ReadAheadOfServer, FilesEndWhereTheyEnd) {
   }
 }
 
-// What is shown was there: the truncation leaves it, or it was read before.
+// The client shows only data that was there: the truncation leaves it, or it was read before.
 TEST_P(ReadAheadOfServer, AFileThatAnotherClientCutsEndsThereOrWhereItDid) {
   const auto file = OpenAndBegin();
   constexpr size_t kLeft = kBegun + 700'001;
@@ -83,7 +83,8 @@ TEST_P(ReadAheadOfServer, AFileThatAnotherClientCutsEndsThereOrWhereItDid) {
   EXPECT_TRUE(ReadOn(*file, kBegun, kRead, error_) == content_.substr(kBegun, kLeft - kBegun));
 }
 
-// Of the same size. An open that sees the change ends what was read ahead for another.
+// The other client's data has the same size. An open that sees the change drops what was read ahead
+// for another open.
 TEST_P(ReadAheadOfServer, OpenShowsDataOfAnotherClient) {
   const auto file = OpenAndBegin();
   const std::string later = Content(kFileBytes, 1);

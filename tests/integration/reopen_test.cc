@@ -47,7 +47,7 @@ struct OpenedFile {
 struct Case {
   std::string_view name;
   std::function<bool(const OpenedFile&)> change;
-  // Where the file is afterwards; "": under a hidden name in `hidden_in`.
+  // Path of the file afterwards; "" if it has a hidden name in `hidden_in`.
   std::string_view at;
   std::string_view hidden_in = "d";
 };
@@ -159,7 +159,7 @@ class Reopen : public testing::Test {
     std::ifstream in(path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  // Of the only hidden name in a directory of the server.
+  // Returns the text of the file with the only hidden name in a directory of the server, or "none".
   std::string HiddenText(const std::string& directory) const {
     std::string text = "none";
     for (const auto& entry : std::filesystem::directory_iterator(Backing(directory))) {

@@ -35,7 +35,7 @@ class SillyRename : public fixtures::ExportClient {
   }
   void TearDown() override { rcu::SyncPointScript::ClearAll(); }
 
-  // What the server has in a directory: of the names, or of the hidden ones.
+  // Returns the names that the server has in a directory: the hidden ones, or the others.
   std::set<std::string> OnServer(std::string_view directory, bool hidden) const {
     std::set<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(Backing(directory))) {
@@ -307,7 +307,7 @@ TEST_P(SillyRename, AnOpenDoesNotGetAFileThatIsBeingRemoved) {
   ExpectThatAnOpenWaits();
 }
 
-// The same of an open that would send nothing: it is counted inside an RCU section.
+// An open that would send nothing is counted inside an RCU section.
 TEST_P(SillyRename, AnOpenWithoutAnRpcWaitsForARemoval) {
   MountWithoutRpcs();
   ExpectThatAnOpenWaits();

@@ -102,7 +102,7 @@ TEST_P(TreeCommandTest, DuPrintsTheSumsOfCoreutils) {
     ExpectAsDu(flags, "d");
   }
   ExpectAsDu("--apparent-size", "d/one/large.c d/one/two/exact.c d/other/1/File1.h");
-  // That of coreutils 9.7 takes the apparent size of a directory for 0.
+  // Coreutils 9.7's du takes the apparent size of a directory for 0.
   const bool counts_directories = Shell("du --apparent-size d/empty") != "0\td/empty\n";
   if (counts_directories) ExpectAsDu("--apparent-size", "d");
   ExpectAsDu("-s", "d/one/none d/other");

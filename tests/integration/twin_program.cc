@@ -94,7 +94,7 @@ std::string TwinProgram::DrawText(size_t bytes) {
   return text;
 }
 
-// Of the file that has the name, as the model has it.
+// Returns the size of the file that has the name now, from the model.
 off_t TwinProgram::Size() const {
   struct stat found{};
   EXPECT_EQ(stat(setup_.model.c_str(), &found), 0);
@@ -252,7 +252,7 @@ void TwinProgram::Allocate() {
   Both(twin, [&](int fd) { return posix_fallocate(fd, at, static_cast<off_t>(bytes)); });
 }
 
-// Both, where the server can.
+// Punches a hole on both sides, where the server can.
 void TwinProgram::PunchHole() {
   constexpr int kMode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   const Twin& twin = Any();

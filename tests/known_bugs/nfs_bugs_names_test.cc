@@ -58,7 +58,7 @@ TEST_P(NameRevalidation, AFileThatAppearedOnTheServerIsFoundBehindItsCachedAbsen
   EXPECT_EQ(Stat("d/new"), created);
 }
 
-// The same without a change seen, because the directory's attributes have expired.
+// The directory's attributes have expired, and its change was not seen.
 TEST_P(NameRevalidation, ANegativeDentryIsTrustedNoLongerThanItsDirectory) {
   Mount();
   ASSERT_EQ(Stat("d/new"), kMissing);
@@ -304,7 +304,8 @@ TEST_P(NameRevalidation, ADirectoryRenamedWhileInvalidKeepsItsChildren) {
   EXPECT_EQ(protocol_->LookupsOf("leaf"), asked);
 }
 
-// The same in a loop, as reported: one client moves the file away and creates another. ATTR-6.
+// Replaces a file in a loop, as reported: one client moves the file away and creates another.
+// ATTR-6.
 TEST_P(NameRevalidation, AFileThatIsReplacedOverAndOverIsSeenEveryTime) {
   Mount();
   for (int round = 0; round < 20; ++round) {

@@ -208,7 +208,6 @@ TEST_P(StaleRights, RcuWalkTrustsNothingThatTheMountSaysNotTo) {
   }
 }
 
-// What those options do not cache is current at every use.
 TEST_P(StaleRights, WithoutAnAttributeCacheEveryChangeIsSeenAtOnce) {
   options_.acregmin_s = options_.acregmax_s = options_.acdirmin_s = options_.acdirmax_s = 0;
   Mount();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kFound = 0;  // the file id is not compared
 
-// What a name may denote. The link leads to the directory "target", which contains "in".
+// Lists what a name may denote. The link leads to the directory "target", which contains "in".
 enum class What { kNothing, kFile, kDirectory, kLink };
 constexpr What kAll[] = {What::kNothing, What::kFile, What::kDirectory, What::kLink};
 

@@ -203,7 +203,7 @@ TEST_F(WalkedPath, NamesAndTextsThatEndWithAPageAreReadAndWrittenNoFurther) {
   }
 }
 
-// Both sides of PATH_MAX, and a name beyond NAME_MAX behind another error. WALK-9.
+// Walks paths on both sides of PATH_MAX, and a name beyond NAME_MAX behind another error. WALK-9.
 TEST_F(WalkedPath, TheLongestPathsAreWalkedAndLongerOnesAreNot) {
   for (const WalkMode mode : {WalkMode::kRcuSearch, WalkMode::kRef}) {
     MountIn(mode);

@@ -27,7 +27,7 @@ using sunrpc_auth::CredentialRef;
 
 constexpr uint64_t kLifetime_ns = 100;
 
-// What the server grants a credential, and when.
+// Rights that the server grants a credential, and when.
 struct Grant {
   uint32_t rights;
   uint64_t at_ns;
@@ -150,7 +150,7 @@ const Scenario kAddressUsedAgain(
 
 TEST(AccessCacheLitmus, AnAddressUsedAgainHasNoRights) { kAddressUsedAgain.ExpectHolds(); }
 
-// What the epoch is about is seen with it.
+// A thread that sees the epoch sees the change that it is about.
 const Scenario kEpoch(
     [] {
       Inode inode;
@@ -169,7 +169,7 @@ const Scenario kEpoch(
 
 TEST(AccessCacheLitmus, AnEpochIsSeenAfterWhatItIsAbout) { kEpoch.ExpectHolds(); }
 
-// What the inode held moves to a list, which is made for it.
+// Moves the answer that the inode holds to a list, which is made for it.
 template <Lookup kLookup>
 void MoveToList() {
   Inode inode;

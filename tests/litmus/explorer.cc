@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kStackBytes = 256 * 1024;
 constexpr uint32_t kScenario = 0;  // the fiber that runs the scenario itself
 
-// What a thread does next, as far as it matters to others.
+// Next step of a thread, as far as it matters to others.
 struct Step {
   enum Kind { kRead, kWrite, kFence, kBeginSection, kEndSection, kBeginGrace, kEndGrace, kEnd };
   Kind kind = kEnd;
@@ -91,7 +91,7 @@ class Explorer {
   View in_sections_;   // what was done in the sections that have ended
 
  private:
-  // Where executions part: at what a load returns or a store follows, or at whose turn it is.
+  // Point where executions part: at what a load returns or a store follows, or at whose turn it is.
   // Threads are bits of a mask.
   struct Choice {
     size_t taken;  // a possibility, or a thread
@@ -511,7 +511,7 @@ uint64_t UpdateAtomic(Cell cell, const std::function<std::optional<uint64_t>(uin
 
 void FenceThread(std::memory_order order, Place place) {
   Explorer& e = *explorer;
-  // Others see a fence only if it is seq_cst.
+  // Other threads see a fence only if it is seq_cst.
   if (order == std::memory_order_seq_cst) e.Yield({.kind = Step::kFence});
   e.model_.Fence(e.running_, e.OrderOf(order, place));
 }

@@ -7,7 +7,7 @@
 // reads the message that it follows and passes that one's view on (release sequences). seq_cst
 // fences exchange views through one global view. Vector clocks beside the views find data races.
 //
-// What it leaves out: load buffering (a load returns only what has been stored), seq_cst loads and
+// The model leaves out load buffering (a load returns only what has been stored), seq_cst loads and
 // stores, spurious failures of compare_exchange_weak (which here change nothing), consume.
 //
 // Thread safety: none; the threads of the model take turns on one (explorer.h).
@@ -50,8 +50,8 @@ class MemoryModel {
   void Construct(Thread thread, void* address);
   void Destroy(Thread thread, void* address);
 
-  // What a load by `thread` may return, newest first. With `newer_only` the thread has waited for a
-  // change since its last load.
+  // Returns the messages that a load by `thread` may return, newest first. With `newer_only` the
+  // thread has waited for a change since its last load.
   std::vector<Message> Readable(Thread thread, Location location, bool newer_only) const;
   // Whether Readable() with `newer_only` has something to say.
   bool HasNewer(Thread thread, const void* address) const {
@@ -80,19 +80,19 @@ class MemoryModel {
   void ReadPlain(Thread thread, const void* address);
   void WritePlain(Thread thread, const void* address);
 
-  // What the thread knows, for others to learn.
+  // Returns what the thread knows, for others to learn, and advances its clock.
   View Publish(Thread thread) {
     View known = threads_[thread].current;
     ++ClockOf(thread);
     return known;
   }
-  // What `view` knows is known to the thread from now on.
+  // Adds `view` to what the thread knows.
   void Learn(Thread thread, const View& view);
   void Join(View& into, const View& from) const;
 
   // Writes the last value of each atomic object that exists to its memory.
   void StoreFinalValues() const;
-  // What was reported first; empty if all is well.
+  // Returns what was reported first; empty if all is well.
   const std::string& violation() const { return violation_; }
   void Report(std::string violation);
 

@@ -47,7 +47,7 @@ constexpr std::array kSpares = {
     // the fence of its Change.
     Spare{"rcu/change_count.h", "return begun_.load(std::memory_order_acquire) == sample;",
           std::memory_order_relaxed},
-    // The same: Validate()'s fence stands behind it where a walk is recorded.
+    // Validate()'s fence suffices: it stands behind this load where a walk is recorded.
     Spare{"rcu/keyed_change_count.h", "shards_[keys.shards_[i]].load(std::memory_order_acquire);",
           std::memory_order_relaxed},
 };
@@ -103,7 +103,7 @@ const Users& AllUsers() {
 
 class MemoryOrders : public testing::TestWithParam<const char*> {
  protected:
-  // Those of the file.
+  // Returns the scenarios that come by each order of the file GetParam().
   static Users UsersOfFile() {
     Users users = AllUsers();
     std::erase_if(users, [](const auto& user) { return user.first.file != GetParam(); });

@@ -12,7 +12,7 @@
 #ifndef NFSWALK_TESTS_LITMUS_SHIPPED_CODE_H_
 #define NFSWALK_TESTS_LITMUS_SHIPPED_CODE_H_
 
-// What uses std::atomic and is not under test, before the name changes.
+// Headers that use std::atomic and are not under test are included before the name changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ class SpinWait {
   void Once() { litmus::AwaitChange(); }
 };
 
-// What a scenario prepares is as if its first thread had done it.
+// Returns the first thread's index for the scenario itself, too, which prepares as that thread.
 inline uint32_t ThreadIndex() { return std::max(1u, litmus::ThreadNumber()); }
 
 class PageRegion {

@@ -96,7 +96,7 @@ TEST_F(DirtyDataRace, AnAppendGoesToTheEndThoughItsAttributesAreOvertaken) {
 }
 #endif
 
-// What was kept for a READ in flight is not shown by those that begin later.
+// Data that was kept for a READ in flight is not shown by READs that begin later.
 TEST_F(DirtyDataRace, CommittedDataIsReadFromTheServer) {
   std::array<std::byte, 150> seen;
   ASSERT_EQ(file_->PWrite(ones_, 0), ones_.size());

@@ -55,7 +55,7 @@ TEST_P(InodeRaceUnderRcu, AFinderDoesNotSleepOnceTheInodeIsUnhashed) {
   EXPECT_EQ(sleeps, 0);
 }
 
-// Both inodes belong to threads of one index, hence to one shard of the pool.
+// The two inodes belong to threads of one index, hence to one shard of the pool.
 TEST_P(InodeRaceUnderRcu, TheMemoryOfAnInodeUnderAFinderIsNotReused) {
   InodeRef doomed, other;
   Elsewhere([&] { doomed = GetDoomed(7); });

@@ -24,7 +24,7 @@
 
 namespace nfswalk::stress {
 
-// What the run has covered.
+// Counts what the run has covered.
 struct Tally {
   uint64_t walks = 0;      // answered and checked
   uint64_t cached = 0;     // of those: by RCU-walk alone (kHandOverHand)

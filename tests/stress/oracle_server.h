@@ -86,7 +86,7 @@ class OracleServer : public protocol::Protocol {
   protocol::OpenReply Open(const FileHandle& directory, std::string_view name,
                            const FileHandle& file, bool read, bool write, const Credential& who,
                            protocol::AskDelegation ask) override;
-  bool opens_by_name() const override { return options_.delegates; }
+  bool sends_open() const override { return options_.delegates; }
   uint64_t delegations_until_ns() const override { return ~uint64_t{0}; }
   uint64_t rpcs_sent() const override { return rpcs_; }
   void Shutdown() override {}

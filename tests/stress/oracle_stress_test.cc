@@ -59,7 +59,7 @@ constexpr Setting kSettings[] = {
 };
 constexpr uint64_t kSettingCount = std::size(kSettings);
 
-// Where walkers and writers yield, to be overtaken.
+// Sync points where walkers and writers yield, to be overtaken.
 constexpr std::string_view kWindows[] = {
     "walk:before-child-sample",   "walk:after-child-sample",
     "stat:before-attributes",     "walk:before-dotdot-check",

@@ -154,7 +154,7 @@ TEST_F(OracleTest, ARenameIsSeenInBothNamesOrInNone) {
   const NodeId d = MakeDirectory(a, "d");
   Make(kRootNode, "link", FileType::kSymlink, always_, "a/d/../../b/d");
   Move(a, "d", b, "d", At(10, 20));
-  // Both names, each of which is possible while the rename is in flight: only in that order.
+  // A walk may find both names while the rename is in flight, but only the old before the new one.
   EXPECT_EQ(Finds(12, 18, "a/d/../../b/d", d), "hand-over-hand");
   EXPECT_EQ(Finds(12, 18, "link", d), "hand-over-hand");
   EXPECT_EQ(Finds(12, 18, "b/d/../../a/d", d), "");

@@ -350,7 +350,7 @@ class TwoClientHistory : public MountRun {
     }
     const bool is_moved = IsOfMount(did.client) && (MayBeMoved(did.client, did.name, did.call) ||
                                                     MayBeMoved(did.client, did.other, did.call));
-    // What was opened by a stale name may be gone when it is written.
+    // A file that was opened by a stale name may be gone when it is written.
     if (error == ESTALE && (is_moved || (was_gone && did.writes()))) return;
     static const std::set<int> kErrors{0, ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EPERM, EINVAL};
     if (!kErrors.contains(error)) faults.push_back("no such error: " + text);
@@ -437,7 +437,7 @@ class TwoClientHistory : public MountRun {
   std::unique_ptr<Caller> server_caller_;
   uint64_t lifetime_ns_ = 0;
   std::string prefix_;
-  // Of the thread that changes, until the readers have ended.
+  // Used only by the thread that makes changes, until the readers have ended.
   ViewHistory history_;
   std::map<uint64_t, uint64_t> born_;  // by file id: when it had been made
   std::set<uint64_t> hidden_;          // had a hidden name

@@ -102,12 +102,13 @@ std::string ViewHistory::Describe(const Versions& versions, const View& view, si
 
 std::vector<std::string> ViewHistory::Check(std::vector<View> views) const {
   std::ranges::sort(views, {}, [](const View& view) { return view.call.begin; });
-  // What a client has seen of a fact, by calls that have ended, and by those that have not yet.
   struct Shown {
     size_t version = 0;
     const View* view = nullptr;
     bool operator>(const Shown& other) const { return view->call.end > other.view->call.end; }
   };
+  // Versions of a fact that a client has seen: the latest by calls that have ended, and those by
+  // calls that are still running.
   struct Seen {
     Shown latest = {};
     std::priority_queue<Shown, std::vector<Shown>, std::greater<>> running = {};

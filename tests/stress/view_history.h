@@ -33,7 +33,7 @@ struct Interval {
 
 inline constexpr int kNoClient = -1;
 
-// What one call of a client showed of one fact.
+// Value of one fact that one call of a client showed.
 struct View {
   std::string fact;
   uint64_t value = 0;
@@ -41,7 +41,8 @@ struct View {
   int client = kNoClient;
   uint64_t lifetime_ns = 0;  // 0: the call asks the server
   std::string what = {};     // for messages
-  // Of a listing, which may leave out a name that is replaced meanwhile (readdir(3)): shows 0.
+  // Set for a listing, which may leave out a name that is replaced meanwhile (readdir(3)), and then
+  // shows 0.
   bool is_listed = false;
   // Later calls of the client show no version before.
   bool is_final = true;

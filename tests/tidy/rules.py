@@ -27,7 +27,7 @@ FIXTURES = "tests/fixtures/"
 # speaks to a server by itself.
 COMMAND = "nfsclient/cli"
 COMMAND_INCLUDES = {"nfsclient/client.h"}
-# What the command may include with all that is in it, besides.
+# Folders of which the command may include all headers, besides COMMAND_INCLUDES.
 COMMAND_FOLDERS = {"nfsclient/mount", "threads"}
 COMMAND_EXCEPTIONS = {
     "nfsclient/cli/doctor/server_examination.h": {"nfsclient/api/connect.h", "nfsclient/protocol/protocol.h"},
@@ -40,10 +40,8 @@ COMMAND_EXCEPTIONS = {
 LIBRARY_HOMES = {"nfsc/": ("nfsclient/rpc", "nfsclient/nfs3", "nfsclient/nfs4"), "rpc/": ("sunrpc_auth",),
                  "tirpc/": ("sunrpc_auth",), "urcu": ("rcu",), "fuse3/": ("nfsclient/mount",)}
 
-PRODUCT = ("rcu/", "threads/", "sunrpc_auth/", "access_cache/", "nfsclient/")
-
 # A clause, or a comment that cannot be understood without the one before it.
-_NO_SUBJECT = re.compile(r"// ?(?:Of|What|Where|Those|That|The same|Others|Both)\b")
+_NO_SUBJECT = re.compile(r"(?://|#) ?(?:Of|What|Where|Those|That|The same|Others|Both)\b")
 # As above, in the name of a test.
 _CLAUSE = re.compile(r"TEST(?:_P|_F)?\(\w+, (?:Of|What|Who|Whose|Where|Which|Those|That)(?=[A-Z])")
 # Words of no subject that a reader could look for, and of no state that the code has.
@@ -60,7 +58,7 @@ _ORDERED = re.compile(
 _PARTNER = re.compile(r"pairs with|\bO\d+\b", re.IGNORECASE)
 _SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep|clock_nanosleep)\s*\("
                     r"|\bpoll\(\s*nullptr|\bselect\(\s*0\s*,")
-# What the scripts of CI and of the night ask Bazel for: //a/{b,c}/..., //a:b.
+# Scripts of CI and of the night, and the targets that they ask Bazel for: //a/{b,c}/..., //a:b.
 _SCRIPTS = (".ci/suites", "tests/nightly.sh", "tests/fuzz/guided.sh")
 _PATTERN = re.compile(r"(?<![\w:/])//(\w[\w/{},-]*?)(/\.\.\.|:\w+|(?=[\s)\"']|$))")
 _LINK = re.compile(r"\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
@@ -198,15 +196,19 @@ def vague_name(tree):
 
 
 def comment_subject(tree):
-    for path, text in tree.cxx():
-        if not path.startswith(PRODUCT):
+    for path, text in tree.files.items():
+        if path.endswith((".cc", ".h", ".c")):
+            mark = "//"
+        elif path.endswith((".py", ".sh", ".bzl", "BUILD")) or path in _SCRIPTS:
+            mark = "#"
+        else:
             continue
         before = ""
         for number, line in enumerate(text.splitlines(), 1):
             line = line.strip()
-            if before in ("", "//") and _NO_SUBJECT.match(line):
+            if before in ("", mark) and line.startswith(mark) and _NO_SUBJECT.match(line):
                 yield Violation(path, number, "comment-subject", "begin with a verb or a noun of the code")
-            before = line if line.startswith("//") else ""
+            before = line if line.startswith(mark) else ""
 
 
 def test_name(tree):

@@ -54,11 +54,12 @@ class Files(RuleTest):
         self.assert_broken("function-size", {"rcu/a.cc": "void F() {" + "\n" * 70 + "}"},
                            {"tests/a.py": "def f():\n" + "  g()\n" * 70})
 
-    def test_comments_of_the_product_begin_with_a_verb_or_a_noun(self):
+    def test_comments_begin_with_a_verb_or_a_noun(self):
         self.assert_broken("comment-subject", *({"rcu/a.cc": text} for text in [
-            "// What a table keeps.\n", "int a;  // ours\n  // Of a table.\n", "// a: a table.\n//\n// Both are.\n"]))
-        self.assert_kept({"rcu/a.cc": "// Keeps a table, and all of the mount\n// that is in it.\n// Whatever that is.\n"},
-                         {"tests/a.h": "// What a table keeps.\n", "tests/BUILD": 'cc_library(hdrs = ["a.h"])'})
+            "// What a table keeps.\n", "int a;  // ours\n  // Of a table.\n", "// a: a table.\n//\n// Both are.\n"]),
+            {"tests/BUILD": "# What tests share.\n"}, {"bench/run.sh": "a=1\n# Of a row.\n"})
+        self.assert_kept({"rcu/a.cc": "// Keeps a table, and all of the mount\n// that is in it.\n// Whatever that is.\n",
+                          "bench/run.sh": "# Prints a row.\n# That is all.\n"})
 
     def test_names_of_tests_begin_with_a_subject(self):
         self.assert_broken("test-name", *(

@@ -6,7 +6,7 @@ import re
 from source_text import cxx_functions
 
 WALKS = ("nfsclient/walk/rcu_walk.cc", "nfsclient/walk/ref_walk.cc")
-# Of each function, what both walks do there, in any spelling.
+# Lists the names of the steps that both walks take in each function; "parent" in any case.
 STEPS = {
     "LinkPathWalk": ["SkipSlashes", "AtEnd", "MayLookup", "ScanName", "IsLast", "IsDots", "FollowDotDot", "AdvanceTo",
                      "StepToChild"],

@@ -14,8 +14,8 @@
 #include "nfsclient/cli/commands/commands.h"
 #include "nfsclient/cli/mount_source.h"
 #include "nfsclient/cli/show/escape.h"
-#include "nfsclient/mount/background.h"
 #include "nfsclient/mount/connect_guard.h"
+#include "nfsclient/mount/daemon.h"
 #include "nfsclient/mount/mount_point.h"
 #include "nfsclient/mount/session.h"
 
@@ -60,9 +60,9 @@ ExitCode RunMount(Console& console, const CommonOptions& common,
       [&source](std::string_view mounted) { return NameSameExport(mounted, source); },
       options.list.nonempty);
   if (!directory) return refuse(directory.error(), kExitPathFailed);
-  std::optional<mount::Background> background;
+  std::optional<mount::Daemon> background;
   if (!options.foreground) {
-    auto started = mount::Background::Start();
+    auto started = mount::Daemon::Start();
     if (!started) {
       return refuse(std::make_error_code(started.error()).message(), kExitPathFailed);
     }

@@ -1,14 +1,15 @@
 // open_files: the files open on a server, and their recovery (RFC 7530 9).
 //
-// Sends nothing before the first Open(): a client without open files has no client id and no lease
-// (lease.h). When the client id is gone (STALE_CLIENTID after a restart of the server, EXPIRED
-// after a partition) a new one is established and every file is reopened: after a restart all are
-// first reclaimed by handle (CLAIM_PREVIOUS); then those refused are opened anew: in sessions by
-// handle (CLAIM_FH), else by the names that they have at that time (file_names.h, CLAIM_NULL). That
-// waits for the end of the grace period, after which nothing can be reclaimed. One that the server
-// delays does not hold up the others. A file that cannot be reopened, because it is gone or its
-// names lead to others, is lost: it fails with io_error from then on (RFC 7530 9.6.3). There are as
-// many owners as files open at once (open_owners.h).
+// In version 4.0 nothing is sent before the first Open(): a client without open files has no client
+// id and no lease (lease.h). In sessions Establish() makes both at the mount. When the client id is
+// gone (STALE_CLIENTID after a restart of the server, EXPIRED after a partition) a new one is
+// established and every file is reopened: after a restart all are first reclaimed by handle
+// (CLAIM_PREVIOUS); then those refused are opened anew: in sessions by handle (CLAIM_FH), else by
+// the names that they have at that time (file_names.h, CLAIM_NULL). That waits for the end of the
+// grace period, after which nothing can be reclaimed. One that the server delays does not hold up
+// the others. A file that cannot be reopened, because it is gone or its names lead to others, is
+// lost: it fails with io_error from then on (RFC 7530 9.6.3). There are as many owners as files
+// open at once (open_owners.h).
 //
 // Locks are reclaimed with their file, before anything else uses it. Where it is opened anew
 // they are lost, as another client may have had them meanwhile: reads, writes and locks of the file

@@ -68,11 +68,11 @@ struct OpenOwners::SequencedReply {
 };
 
 struct OpenOwners::OpenedReply : SequencedReply {
-  bool granted = false;  // the members below are valid, as far as sent
+  bool is_open = false;  // the members below are valid, as far as sent
   OpenGrant grant;
   std::optional<FileHandle> handle;
   OptionalAttributes attributes;
-  std::optional<uint32_t> access;
+  std::optional<uint32_t> granted;  // as in OpenReply
   OptionalAttributes directory;  // after the OPEN
 };
 
@@ -132,20 +132,20 @@ OpenOwners::OpenedReply OpenOwners::SendOpen(OpenOwner& owner, const FileHandle&
   return Send<OpenedReply>(owner, compound, budget,
                            [&](CompoundReader& reader, OpenedReply& reply) {
                              reply.executed = reader.Next(OP_PUTFH) && reader.Next(OP_SAVEFH);
-                             reply.granted = TakeOpen(reader, reply.grant);
+                             reply.is_open = TakeOpen(reader, reply.grant);
                              // Its latest, always (RFC 8881 8.2.2).
                              if (caller_.has_sessions()) {
                                reply.grant.state.sequence = 0;
                                if (reply.grant.delegation)
                                  reply.grant.delegation->state.sequence = 0;
                              }
-                             reply.SetStatus(reader, reply.granted);
+                             reply.SetStatus(reader, reply.is_open);
                              // The file is open: later failures leave parts of the reply out.
                              FileHandle handle = at;
                              if (!is_by_name || TakeHandle(reader, handle)) reply.handle = handle;
                              reply.attributes = TakeOptionalAttributes(reader, names_);
                              uint32_t access = 0;
-                             if (asks_access && TakeAccess(reader, access)) reply.access = access;
+                             if (asks_access && TakeAccess(reader, access)) reply.granted = access;
                              if (is_by_name && reader.Next(OP_RESTOREFH))
                                reply.directory = TakeOptionalAttributes(reader, names_);
                            });
@@ -166,7 +166,7 @@ OpenOwners::OpenedReply OpenOwners::SendOpenForHandle(OpenOwner& owner, const Fi
     opened.grant.attributes_set = attributes_set;
     if (opened.grant.delegation) delegation = opened.grant.delegation;
     opened.grant.delegation = delegation;
-    if (!opened.granted || opened.handle) return opened;
+    if (!opened.is_open || opened.handle) return opened;
     owner.sequence = sequence;
     // A server that has forgotten the number is not to make the file twice.
     sent.how = OpenArguments::How::kNoCreate;
@@ -209,7 +209,7 @@ Acquired OpenOwners::Open(const LiveClient& client, const FileHandle& at, OpenAr
               .claim = arguments.claim});
       return Failure<Acquired>(opened.error);
     }
-    if (opened.granted) {
+    if (opened.is_open) {
       Acquired acquired = Finish(std::move(owner), arguments, opened, budget);
       if (acquired.error == kOk) return acquired;
       if (arguments.how == OpenArguments::How::kGuarded) {
@@ -245,7 +245,7 @@ Acquired OpenOwners::Finish(OpenOwner owner, const OpenArguments& arguments,
   acquired.handle = *opened.handle;
   acquired.attributes = opened.attributes;
   acquired.attributes_set = opened.grant.attributes_set;
-  acquired.granted = opened.access;
+  acquired.granted = opened.granted;
   acquired.directory = Consistency(opened.grant.directory, opened.directory);
   if (opened.grant.must_confirm) {
     const SequencedReply confirmed =
@@ -384,7 +384,7 @@ bool OpenOwners::SettleOne(uint64_t client_id, Unsettled& call, StateError& stat
     const OpenedReply opened =
         SendOpenForHandle(call.owner, call.at, arguments, owners_as_names_.load(), budget);
     if (opened.error != kOk) return !IsUnanswered(opened.error);
-    if (!opened.granted) {
+    if (!opened.is_open) {
       if (IsWait(opened.status)) return false;
       state_error = StateErrorOf(opened.status);
       // Dropped where the number is not used up: the call that was given up may have used it.

@@ -99,7 +99,7 @@ class OpenOwners {
   Acquired Open(const LiveClient& client, const FileHandle& at, OpenArguments& arguments,
                 const Credential& credential, OnDelay on_delay, Budget& budget);
   // Sends CLOSE and takes the owner back; returns false if there was no reply, and the call is to
-  // be made again, for it is with its number. Other errors are ignored.
+  // be made again, with the same number. Other errors are ignored.
   bool TryClose(OpenOwner& owner, const FileHandle& file, const StateId& state, Budget& budget);
   // Sends CLOSE now, and if need be in Settle(), or in that alone. Preconditions: no locks.
   void Close(OpenOwner owner, const FileHandle& file, const StateId& state, Budget& budget);

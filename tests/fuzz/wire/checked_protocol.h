@@ -22,7 +22,7 @@ void Require(std::string_view procedure, protocol::Violation violation);
 
 class CheckedProtocol : public fixtures::WrappedProtocol<CheckedProtocol> {
  public:
-  // Of what ends at its deadline: the clock passes as it is read.
+  // Time by which a call may miss its deadline: each reading of the clock advances the clock.
   static constexpr std::chrono::milliseconds kSlack{100};
 
   CheckedProtocol(std::unique_ptr<Protocol> inner, size_t handle_bytes_max)

@@ -17,7 +17,8 @@ namespace nfswalk::protocol {
 
 using Violation = std::string_view;
 
-// Of the calls that the samples reply to.
+// Arguments of the calls that the samples reply to: the bytes of a READ or WRITE, the position of a
+// listing.
 inline constexpr size_t kTransferBytes = 100;
 inline constexpr ReadDirPosition kRequested{5, 0};
 

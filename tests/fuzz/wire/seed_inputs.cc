@@ -10,7 +10,8 @@
 namespace nfswalk::fuzz {
 namespace {
 
-// Of an attack: what never ends goes on with the stream's end or a deadline.
+// Bytes that are taken of an attack. One that never ends is cut there, and goes on with the end of
+// the stream or a deadline.
 constexpr size_t kAttackBytesMax = 4096;
 constexpr char kGetAttributes = 1;
 

@@ -12,7 +12,7 @@ namespace nfswalk::fuzz {
 
 // A client's input (fuzz_entry.h) of the kind that its first byte chooses, that mounts.
 std::string MountInput(char kind);
-// The same with one more call, which is answered well.
+// Returns a client's input with one more call, which is answered well.
 std::string WithCall(const std::string& input, char call);
 
 std::vector<std::string> SeedInputs();

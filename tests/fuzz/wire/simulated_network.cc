@@ -185,7 +185,8 @@ int connect(int fd, const sockaddr* address, socklen_t size) {
   return nfswalk::fuzz::Result(nfswalk::fuzz::current->Connect(fd, *address));
 }
 
-// What follows the first one wakes a thread that polls: there is no other thread that would.
+// Polls the first descriptor only: the others let another thread wake the one that polls, and there
+// is no other thread.
 int poll(pollfd* events, nfds_t count, int timeout_ms) {
   NFSWALK_NEXT(poll);
   if (count == 0 || !SimulatedNetwork::Has(events->fd)) return next(events, count, timeout_ms);

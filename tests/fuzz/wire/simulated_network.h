@@ -30,7 +30,7 @@ namespace nfswalk::fuzz {
 class SimulatedNetwork {
  public:
   enum class Accepts { kYes, kRefuses, kNever };
-  // What a server sends when a call has arrived.
+  // Bytes that a server sends when a call has arrived, and how the stream goes on.
   struct Sent {
     std::string bytes = {};
     bool ends = false;     // the stream, behind them
@@ -54,10 +54,10 @@ class SimulatedNetwork {
   SimulatedNetwork(const SimulatedNetwork&) = delete;
   SimulatedNetwork& operator=(const SimulatedNetwork&) = delete;
 
-  // Of the thread, or null.
+  // Returns the network of the calling thread, or null.
   static SimulatedNetwork* Current();
 
-  // What the replaced functions do here. As those of the kernel, but errors are negative.
+  // Implement the replaced functions. They return what the kernel would, but errors are negative.
   int Socket();
   static bool Has(int fd);
   int Connect(int fd, const sockaddr& address);

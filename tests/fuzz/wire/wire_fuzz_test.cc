@@ -1,5 +1,6 @@
-// What a server may send, mutated at random from the corpus and the attacks of tests/hostile: no
-// input violates reply_invariants.h, leads beyond a reply, or keeps a call from its end.
+// Feeds a client what a server may send, mutated at random from the corpus and the attacks of
+// tests/hostile: no input violates reply_invariants.h, leads beyond a reply, or keeps a call from
+// its end.
 //
 // Seeded: failures repeat. An input that ends the process is left in the test's outputs, in the
 // file last_input. tests/fuzz/guided.sh chooses mutations by the code that they reach.

@@ -230,16 +230,16 @@ TEST_F(Calls, CachedColdNeedsTheServerAndWarmDoesNot) {
 
 // An export may be a single file.
 TEST_F(Calls, ExportOfASingleFile) {
-  for (const bool opens_by_name : {false, true}) {
+  for (const bool sends_open : {false, true}) {
     NewServer();
     server_->Edit(kRoot, [](Attributes& root) { root.type = FileType::kRegular; });
-    if (opens_by_name) server_->OpenByName();
+    if (sends_open) server_->OpenByName();
     Mount();
     for (const CallRow& call : kCalls) {
       for (const std::string_view path : {"/", "//", ".", "..", "x", "x/y", "./x"}) {
         const bool is_root = path.find_first_not_of('/') == path.npos;
         const std::errc expected = !is_root ? kNotDirectory
-                                   : opens_by_name && call.name == "Open"
+                                   : sends_open && call.name == "Open"
                                        ? std::errc::operation_not_supported
                                        : call.outcome(kFile);
         for (const char* state : {"cold", "warm", "warm again"}) {

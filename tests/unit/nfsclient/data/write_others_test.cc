@@ -112,12 +112,12 @@ TEST_P(WriteOthers, ADirectoryDoesNotWaitForTheLockOfAFile) {
   Mount();
   nfs::Superblock& superblock = ClientInternals::SuperblockOf(*client_);
   icache::Inode inode;
-  const data::FileLock data(superblock, inode);
+  const data::RwsemGuard data(superblock, inode);
   ASSERT_TRUE(data);
   std::thread([&] {
     const Deadline passed(std::chrono::steady_clock::now());
     EXPECT_TRUE(superblock.inode_locks.Lock(inode).owns_lock());
-    EXPECT_FALSE(data::FileLock(superblock, inode));
+    EXPECT_FALSE(data::RwsemGuard(superblock, inode));
   }).join();
 }
 

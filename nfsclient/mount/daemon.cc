@@ -1,4 +1,4 @@
-#include "nfsclient/mount/background.h"
+#include "nfsclient/mount/daemon.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -44,7 +44,7 @@ std::errc CloseFrom(int first) {
 
 }  // namespace
 
-std::expected<Background, std::errc> Background::Start() {
+std::expected<Daemon, std::errc> Daemon::Start() {
   // Locks and pipes of the shell would be held as long as the mount.
   if (const std::errc error = CloseFrom(kFirstAfterStandard); error != std::errc{}) {
     return std::unexpected(error);
@@ -65,10 +65,10 @@ std::expected<Background, std::errc> Background::Start() {
   }
   close(child == 0 ? ends[0] : ends[1]);
   if (child != 0) AwaitChild(child, ends[0]);
-  return Background(ends[1]);
+  return Daemon(ends[1]);
 }
 
-bool Background::Detach() {
+bool Daemon::Detach() {
   setsid();
   // An error leaves it where it was, which is no reason to end.
   (void)!chdir("/");

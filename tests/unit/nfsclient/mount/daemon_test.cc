@@ -1,4 +1,4 @@
-#include "nfsclient/mount/background.h"
+#include "nfsclient/mount/daemon.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -43,8 +43,8 @@ TEST_P(BackgroundTest, HoldsNoDescriptorOfItsParent) {
       held.push_back(fcntl(STDERR_FILENO, F_DUPFD, at_least));
       if (held.back() < at_least) _exit(kNotStarted);
     }
-    auto background = Background::Start();  // the parent ends in it
-    if (!background) _exit(kNotStarted);
+    auto daemon = Daemon::Start();  // the parent ends in it
+    if (!daemon) _exit(kNotStarted);
     // The first ones are those of the pipe to the parent.
     bool any = false;
     for (const int fd : held) any = any || (fd > 8 && fcntl(fd, F_GETFD) != -1);
@@ -73,12 +73,12 @@ TEST_P(BackgroundParentTest, IsKnownToWaitOrNot) {
   if (child == 0) {
     std::signal(SIGPIPE, SIG_IGN);
     const pid_t waiting = getpid();
-    auto background = Background::Start();
-    if (!background) _exit(kNotStarted);
+    auto daemon = Daemon::Start();
+    if (!daemon) _exit(kNotStarted);
     if (is_killed) kill(waiting, SIGKILL);
     while (is_killed && getppid() == waiting) {
     }
-    told->store(background->Detach() ? 1 : 0);
+    told->store(daemon->Detach() ? 1 : 0);
     _exit(0);
   }
   int status = -1;
@@ -90,9 +90,8 @@ TEST_P(BackgroundParentTest, IsKnownToWaitOrNot) {
   munmap(shared, sizeof(std::atomic<int>));
 }
 
-INSTANTIATE_TEST_SUITE_P(Parents, BackgroundParentTest, testing::Bool(), [](const auto& info) {
-  return info.param ? "Killed" : "Waiting";
-});
+INSTANTIATE_TEST_SUITE_P(Parents, BackgroundParentTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Killed" : "Waiting"; });
 
 }  // namespace
 }  // namespace nfswalk::mount
