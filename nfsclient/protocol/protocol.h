@@ -257,7 +257,7 @@ struct ReadDirReply {
 struct ServerLimits {
   uint32_t read_bytes_max = 0;
   uint32_t write_bytes_max = 0;
-  uint32_t readdir_bytes_max = 0;
+  uint32_t readdir_bytes_max = 0;  // version 3: dtpref, which listings do not follow
   uint32_t name_bytes_max = 255;
   bool case_insensitive = false;
   bool has_acls = false;  // of version 4, on the file system of the root

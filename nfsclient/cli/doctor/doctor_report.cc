@@ -85,8 +85,10 @@ std::string ServerText(const DoctorFindings& findings) {
     attributes = *server.listings_with_attributes ? "with attributes of the entries"
                                                   : "without attributes of the entries";
   }
-  text += Line("Listings", fmt::format("{} a reply at most; {}",
-                                       HumanSize(server.limits.readdir_bytes_max), attributes));
+  text +=
+      Line("Listings",
+           fmt::format("{} a reply {}; {}", HumanSize(server.limits.readdir_bytes_max),
+                       findings.options.server.version == 4 ? "at most" : "preferred", attributes));
   text += Line("Names", fmt::format("{} bytes at most; upper and lower case {}",
                                     server.limits.name_bytes_max,
                                     server.limits.case_insensitive ? "are the same" : "differ"));
