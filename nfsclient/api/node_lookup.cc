@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/api/stat_completion.h"
@@ -37,11 +38,14 @@ struct Found {
   Attributes attributes;
   uint64_t name_valid_ns = 0;
   uint64_t attributes_valid_ns = 0;
+  // Dentry::seq of a name that RCU-walk has found, where it leaves the attributes to ref-walk.
+  std::optional<uint64_t> name_seq = {};
 };
 
 RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_name, Found& found) {
   const icache::Inode* const inode = walk.missing() ? nullptr : &walk.inode();
   if (inode != nullptr) {
+    if (has_name) found.name_seq = walk.dentry().seq.Begin();
     found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, *inode, walk.now_ns());
     const NeedRef need =
         nfs::CopyFreshAttributesRcu(superblock, *inode, walk.now_ns(), found.attributes);
@@ -57,8 +61,22 @@ RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_na
   return found.by_rcu ? RcuOutcome{} : RcuOutcome{NeedRef::kChanged};
 }
 
+// For how long the name of the position is valid. RCU-walk may have gone to the end of the path, so
+// that ref-walk has no parent: then the dentry still has the name if its seq is still `name_seq`.
+uint64_t NameLeftNs(nfs::Superblock& superblock, RefWalk& walk, std::optional<uint64_t> name_seq,
+                    uint64_t now_ns) {
+  const vfs::DentryRef& position = walk.position();
+  const auto left_in = [&](const vfs::DentryRef& parent) {
+    return nfs::NameLeftNs(superblock, *position, &walk.inode(), *parent.inode(), now_ns);
+  };
+  if (walk.parent()) return left_in(walk.parent());
+  if (!name_seq) return 0;
+  const vfs::DentryRef parent = superblock.dentries.Parent(*position);
+  return parent && !position->seq.Changed(*name_seq) ? left_in(parent) : 0;
+}
+
 std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
-  found = {};
+  const auto name_seq = std::exchange(found, {}).name_seq;
   if (walk.missing()) {
     const vfs::PaddedName name(walk.last(), walk.position().get());
     const vfs::DentryRef negative = superblock.dentries.Lookup(*walk.position(), name.name());
@@ -73,10 +91,7 @@ std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
   const uint64_t now_ns = rcu::CoarseNowNs();
   found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, walk.inode(), now_ns);
   nfs::CopyAttributes(walk.inode(), found.attributes);
-  if (walk.parent()) {
-    found.name_valid_ns = nfs::NameLeftNs(superblock, *walk.position(), &walk.inode(),
-                                          *walk.parent().inode(), now_ns);
-  }
+  found.name_valid_ns = NameLeftNs(superblock, walk, name_seq, now_ns);
   found.by_ref = walk.position().Copy();
   return kOk;
 }

@@ -103,7 +103,8 @@ TEST_P(NodeLookup, NothingHoldsThatTheMountDoesNotTrust) {
        {Row{"actimeo=600", true, true, true}, Row{"actimeo=600&lookupcache=pos", true, false, true},
         Row{"actimeo=600&lookupcache=none", false, false, true}, Row{"noac", false, false, false},
         Row{"actimeo=600&walk=ref", true, true, true},
-        Row{"acdirmin=0&acdirmax=0", false, false, true}}) {
+        Row{"acdirmin=0&acdirmax=0", false, false, true},
+        Row{"acregmin=0&acregmax=0&acdirmin=600&acdirmax=600", true, true, false}}) {
     SCOPED_TRACE(row.options);
     MountAt(row.options);
     ASSERT_NE(at_, nullptr);
