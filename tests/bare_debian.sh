@@ -23,6 +23,7 @@ if ! command -v debootstrap >/dev/null; then
 fi
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/bare_debian.XXXXXX")
+chmod 0755 "$root"
 # Mounts below $root are gone by then, with their namespace.
 trap 'rm -rf --one-file-system "$root"' EXIT
 echo "bare_debian.sh: makes a $suite in $root" >&2

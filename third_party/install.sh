@@ -11,7 +11,7 @@ packages=(
   libfuse3-dev fuse3
   libcli11-dev nlohmann-json3-dev libfmt-dev libabsl-dev
   googletest gcovr pkg-config dpkg-dev
-  nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind netbase e2fsprogs xz-utils groff-base
+  nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem rpcbind netbase e2fsprogs procps xz-utils groff-base
 )
 case "${1-}" in
   report) packages+=(python3-jinja2 python3-matplotlib) ;;
