@@ -3,7 +3,7 @@
 # nothing is installed that third_party/install.sh does not install. It has its own root, mounts and processes, and the
 # network, the devices and the kernel of this machine. As root.
 #   tests/bare_debian.sh bookworm|trixie [COMMAND [ARGUMENT...]]
-# The root takes some 15 GiB in TMPDIR [/var/tmp], which are freed at the end. The exit code is the command's.
+# The root takes up to 15 GiB in TMPDIR [/var/tmp], which are freed at the end. The exit code is the command's.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
