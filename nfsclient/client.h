@@ -184,8 +184,8 @@ class File final {
   // Reads until `into` is full or the file ends; bad_file_descriptor without kMayRead. A sequential
   // reader is read ahead of, up to 4 MiB; what another client writes may be missing for acregmin.
   [[nodiscard]] Result<size_t> PRead(std::span<std::byte> into, uint64_t offset_bytes);
-  // Copies `data`, and waits only where too much is in flight, where earlier calls change or sync
-  // the same bytes, or by another open file, and with `sync` until it is on stable storage;
+  // Copies `data`, and waits only where too much is in flight, where other calls write, change
+  // or sync the same file, and with `sync` until it is on stable storage;
   // bad_file_descriptor without kMayWrite. Less if memory, or a Deadline's time, ended.
   [[nodiscard]] Result<size_t> PWrite(std::span<const std::byte> data, uint64_t offset_bytes);
   // PWrite() at the end of the file, which the server is asked for (O_APPEND). What this Client
@@ -493,7 +493,7 @@ class Node {
   static Result<OpenResult> OpenCreated(nfs::Superblock& superblock, walk::RefWalk& walk,
                                         uint32_t rights, uint32_t mode, bool exclusive);
   static LookupResult FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& directory,
-                              const vfs::DentryRef& at);
+                              std::string_view name, const vfs::DentryRef& at);
   static Result<LookupResult> FoundCreated(nfs::Superblock& superblock, walk::RefWalk& walk,
                                            const Result<Attributes>& created);
 

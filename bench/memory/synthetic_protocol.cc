@@ -163,8 +163,8 @@ class SyntheticProtocol final : public protocol::Protocol {
                                         const Credential&) override {
     return kReadOnly;
   }
-  protocol::SetAttributesReply SetAttributesOf(const FileHandle&, const SetAttributes&,
-                                               const Credential&) override {
+  protocol::FileChangeReply SetAttributesOf(const FileHandle&, const SetAttributes&,
+                                            const Credential&) override {
     return kReadOnly;
   }
   protocol::WriteReply Write(const FileHandle&, uint64_t, std::span<const std::byte>,

@@ -123,7 +123,7 @@ Result<LookupResult> Directory::LookupListed(const DirectoryEntry& entry) const 
   if (!listed || listed.inode() == nullptr || !listed.inode()->HasHandle(*entry.handle)) {
     return found;
   }
-  LookupResult result = Node::FoundAt(state_->superblock, state_->at, listed);
+  LookupResult result = Node::FoundAt(state_->superblock, state_->at, entry.name, listed);
   result.attributes_valid_ns = result.name_valid_ns = 0;
   return result;
 } catch (const std::bad_alloc&) {

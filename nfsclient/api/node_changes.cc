@@ -153,7 +153,7 @@ Result<LookupResult> Node::FoundCreated(nfs::Superblock& superblock, RefWalk& wa
   LookupResult found;
   try {
     const bool is_there = at && at.inode() != nullptr && at.inode()->fileid == created->fileid;
-    if (is_there) found = FoundAt(superblock, directory, at);
+    if (is_there) found = FoundAt(superblock, directory, walk.last(), at);
   } catch (const std::bad_alloc&) {
   }
   found.attributes = *created;
@@ -172,7 +172,8 @@ Result<LookupResult> Node::Create(std::string_view path, uint32_t mode, bool exc
   const auto existing = [&](RefWalk& walk) -> Result<LookupResult> {
     const std::errc error = CheckExisting(superblock_, walk);
     if (error != kOk) return std::unexpected(error);
-    return FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.position());
+    return FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.last(),
+                   walk.position());
   };
   return FindOrCreate<LookupResult>(superblock_,
                                     RequestOfName(superblock_, at_.get(), PathCall::kCreate, path),
@@ -223,8 +224,8 @@ Result<OpenResult> Node::CreateAndOpen(std::string_view path, uint32_t rights, u
     auto file = OpenFound(superblock_, walk, rights, /*creates=*/true, /*begun=*/nullptr,
                           /*as_named=*/false);
     if (!file) return std::unexpected(file.error());
-    LookupResult found =
-        FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(), walk.position());
+    LookupResult found = FoundAt(superblock_, walk.parent() ? walk.parent() : walk.position(),
+                                 walk.last(), walk.position());
     found.attributes = (*file)->attributes();  // with what is written and not yet sent
     return OpenResult{std::move(*file), std::move(found)};
   };

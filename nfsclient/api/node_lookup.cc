@@ -32,9 +32,10 @@ bool EndsWithName(std::string_view path) {
 // The result of either walk. How long the attributes are valid is read before them: they may only
 // be newer than that. Filled in by the last walk that runs.
 struct Found {
-  // If both are empty, the name does not exist. A reference must not be dropped inside the RCU
-  // section: `by_rcu` is assigned once, by the last try.
+  // A reference must not be dropped inside the RCU section: `by_rcu` is assigned once, by the last
+  // try; `by_ref` may be left of an earlier one.
   vfs::DentryRef by_rcu, by_ref;
+  bool is_missing = false;  // the name does not exist
   Attributes attributes;
   uint64_t name_valid_ns = 0;
   uint64_t attributes_valid_ns = 0;
@@ -43,6 +44,7 @@ struct Found {
 };
 
 RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_name, Found& found) {
+  found.is_missing = walk.missing();
   const icache::Inode* const inode = walk.missing() ? nullptr : &walk.inode();
   if (inode != nullptr) {
     if (has_name) found.name_seq = walk.dentry().seq.Begin();
@@ -66,13 +68,16 @@ RcuOutcome FindRcu(const nfs::Superblock& superblock, RcuWalk& walk, bool has_na
 uint64_t NameLeftNs(nfs::Superblock& superblock, RefWalk& walk, std::optional<uint64_t> name_seq,
                     uint64_t now_ns) {
   const vfs::DentryRef& position = walk.position();
-  const auto left_in = [&](const vfs::DentryRef& parent) {
-    return nfs::NameLeftNs(superblock, *position, &walk.inode(), *parent.inode(), now_ns);
-  };
-  if (walk.parent()) return left_in(walk.parent());
+  if (walk.parent()) {
+    const vfs::PaddedName name(walk.last(), walk.parent().get());
+    return nfs::NameLeftNs(superblock, walk.parent(), name.name(), position, now_ns);
+  }
   if (!name_seq) return 0;
   const vfs::DentryRef parent = superblock.dentries.Parent(*position);
-  return parent && !position->seq.Changed(*name_seq) ? left_in(parent) : 0;
+  if (!parent) return 0;
+  const uint64_t left_ns =
+      nfs::NameLeftNs(superblock, *position, &walk.inode(), *parent.inode(), now_ns);
+  return position->seq.Changed(*name_seq) ? 0 : left_ns;
 }
 
 std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
@@ -82,8 +87,9 @@ std::errc FindRef(nfs::Superblock& superblock, RefWalk& walk, Found& found) {
     const vfs::DentryRef negative = superblock.dentries.Lookup(*walk.position(), name.name());
     if (negative && negative.inode() == nullptr) {
       found.name_valid_ns =
-          nfs::NameLeftNs(superblock, *negative, nullptr, walk.inode(), rcu::CoarseNowNs());
+          nfs::NameLeftNs(superblock, walk.position(), name.name(), negative, rcu::CoarseNowNs());
     }
+    found.is_missing = true;
     return kOk;
   }
   const std::errc error = StatRef(superblock, walk);
@@ -116,8 +122,8 @@ Result<LookupResult> Node::LookupFrom(nfs::Superblock& superblock, const vfs::De
                       .attributes = found.attributes,
                       .attributes_valid_ns = found.attributes_valid_ns,
                       .name_valid_ns = has_name ? found.name_valid_ns : 0};
-  vfs::DentryRef& last = found.by_rcu ? found.by_rcu : found.by_ref;
-  if (last) {
+  if (!found.is_missing) {
+    vfs::DentryRef& last = found.by_rcu ? found.by_rcu : found.by_ref;
     auto at = std::make_unique<const vfs::DentryRef>(std::move(last));
     result.node.reset(new Node(superblock, std::move(at)));
   }
@@ -133,13 +139,15 @@ Result<LookupResult> Node::Lookup(std::string_view path, const Credential& crede
 
 // Returns the file that has just been opened: its attributes are those that the reply left.
 LookupResult Node::FoundAt(nfs::Superblock& superblock, const vfs::DentryRef& directory,
-                           const vfs::DentryRef& at) {
+                           std::string_view name, const vfs::DentryRef& at) {
   const uint64_t now_ns = rcu::CoarseNowNs();
   LookupResult found;
   found.node.reset(new Node(superblock, std::make_unique<const vfs::DentryRef>(at.Copy())));
   found.attributes_valid_ns = nfs::AttributesLeftNs(superblock, *at.inode(), now_ns);
   nfs::CopyAttributes(*at.inode(), found.attributes);
-  found.name_valid_ns = nfs::NameLeftNs(superblock, *at, at.inode(), *directory.inode(), now_ns);
+  if (name.empty()) return found;
+  const vfs::PaddedName padded(name, directory.get());
+  found.name_valid_ns = nfs::NameLeftNs(superblock, directory, padded.name(), at, now_ns);
   return found;
 }
 
@@ -148,8 +156,8 @@ bool Node::IsNameValid(std::string_view name) const {
   const vfs::DentryRef& directory = at_ != nullptr ? *at_ : superblock_.root;
   const vfs::PaddedName padded(name, directory.get());
   const vfs::DentryRef known = superblock_.dentries.Lookup(*directory, padded.name());
-  return known && nfs::NameLeftNs(superblock_, *known, known.inode(), *directory.inode(),
-                                  rcu::CoarseNowNs()) != 0;
+  return known &&
+         nfs::NameLeftNs(superblock_, directory, padded.name(), known, rcu::CoarseNowNs()) != 0;
 }
 
 bool Node::LeadsToOpenFile(std::string_view name) const {

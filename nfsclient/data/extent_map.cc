@@ -48,13 +48,13 @@ size_t ExtentMap::Write(uint64_t offset_bytes, std::span<const std::byte> data,
   const auto after = extents_.upper_bound(offset_bytes);
   if (after != extents_.begin()) {
     Extent& before = std::prev(after)->second;
-    const bool is_ours = before.state == State::kDirty && before.context == context;
-    if (is_ours && offset_bytes < before.end()) {
+    const bool is_of_opener = before.state == State::kDirty && before.context == context;
+    if (is_of_opener && offset_bytes < before.end()) {
       data = data.first(std::min<uint64_t>(data.size(), before.end() - offset_bytes));
       std::memcpy(before.bytes().data() + (offset_bytes - before.begin), data.data(), data.size());
       return data.size();
     }
-    if (is_ours && offset_bytes == before.end() && before.size < piece_bytes_) {
+    if (is_of_opener && offset_bytes == before.end() && before.size < piece_bytes_) {
       return Extend(before, data.first(std::min(data.size(), piece_bytes_ - before.size)));
     }
   }
@@ -128,19 +128,19 @@ auto ExtentMap::NextDirty(uint64_t begin) -> Extent* {
 
 auto ExtentMap::FindGaps(uint64_t begin, uint64_t end, const Context& context) const
     -> std::array<std::optional<Range>, 2> {
-  const auto is_ours = [&](const Extent& extent) {
+  const auto is_of_opener = [&](const Extent& extent) {
     return extent.state == State::kDirty && extent.context == context;
   };
   std::array<std::optional<Range>, 2> gaps;
   const auto at = extents_.lower_bound(begin);
   if (at != extents_.begin()) {
     const Extent& before = std::prev(at)->second;
-    if (is_ours(before) && before.end() < begin && IsSparse(before.end())) {
+    if (is_of_opener(before) && before.end() < begin && IsSparse(before.end())) {
       gaps[0] = {before.end(), begin};
     }
   }
   const auto next = FirstOverlap(end);
-  if (next != extents_.end() && is_ours(next->second) && next->second.begin > end &&
+  if (next != extents_.end() && is_of_opener(next->second) && next->second.begin > end &&
       IsSparse(end)) {
     gaps[1] = {end, next->second.begin};
   }

@@ -11,18 +11,17 @@
 //   E3 A WRITE carries bytes of one extent, i.e. bytes that were passed to Write().
 //   E4 Data leaves the map where the server has it on stable storage, or refuses it.
 //      Until the end of each read in progress that overlaps it, it is kept for that read (kKept).
-//   E5 From the end that the file had before, or of what was sent since, all bytes of the file are
-//   in
-//      dirty extents or are zeros, unless others have written to it: the caller says whether it is
-//      known that they have not. A hole there is filled, and read, without the server.
+//   E5 From the end that the file had before, or of what was sent since, all bytes of the file
+//      are in dirty extents or are zeros, unless others have written to it: the caller says whether
+//      it is known that they have not. A hole there is filled, and read, without the server.
 //   E6 Data is kept for reads only where they overlap it: reads do not add to the memory limit
 //      more than their own size, rounded to extents.
 //
 //   state      left by
-//   kDirty     StartWrite() -> kWriting; Write() over it -> gone
-//   kWriting   Written() -> kUnstable, or where it is stable kKept or gone; the rest of a short
-//   one,
-//              and NotWritten() -> kDirty; Refused() -> gone
+//   kDirty     StartWrite() -> kWriting; Write() over it by another opener -> gone, by the same
+//              one new bytes
+//   kWriting   Written() -> kUnstable, or where it is stable kKept or gone; what a short WRITE has
+//              left, and NotWritten() -> kDirty; Refused() -> gone
 //   kUnstable  Committed() -> kKept or gone, or kDirty where the verifier changed; CommitRefused(),
 //              Write() over it -> gone
 //   kKept      the end of the reads that it is kept for -> gone; Write() over it -> gone

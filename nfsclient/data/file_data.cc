@@ -30,14 +30,14 @@ size_t ReadAtOnce(const icache::Inode& inode, uint64_t offset_bytes, size_t want
 }  // namespace
 
 auto FileData::Read(std::span<std::byte> into, uint64_t offset_bytes) -> Result<size_t> {
-  const auto retained = nfs::HasValidityBits(*inode, icache::kRetained)
-                            ? superblock.dirty_files.Find(*inode)
-                            : nullptr;
-  if (retained == nullptr) return ReadSequentially(into, offset_bytes);
+  const auto write_back = nfs::HasValidityBits(*inode, icache::kRetained)
+                              ? superblock.dirty_files.Find(*inode)
+                              : nullptr;
+  if (write_back == nullptr) return ReadSequentially(into, offset_bytes);
   ExtentMap::Read read(offset_bytes, into.size());
-  const bool has_all = retained->BeginRead(read);
+  const bool has_all = write_back->BeginRead(read);
   const auto count = has_all ? Result<size_t>(0) : ReadFromServer(into, offset_bytes);
-  const size_t shown = retained->EndRead(read, into, count.value_or(0));
+  const size_t shown = write_back->EndRead(read, into, count.value_or(0));
   return count ? Result<size_t>(shown) : count;
 }
 
@@ -88,12 +88,12 @@ auto FileData::ReadFromServer(std::span<std::byte> into, uint64_t offset_bytes) 
 // own file first: writers that all wait for each other's files keep the server idle.
 void FileData::FlushIfFull() const {
   if (!superblock.dirty_files.IsFull()) return;
-  if (const auto own = superblock.dirty_files.Find(*inode)) {
-    (void)own->LockAndFlush(Until::kCommitted);
+  if (const auto write_back = superblock.dirty_files.Find(*inode)) {
+    (void)write_back->LockAndFlush(Until::kCommitted);
   }
-  for (const auto& data : superblock.dirty_files.All()) {
+  for (const auto& write_back : superblock.dirty_files.All()) {
     if (!superblock.dirty_files.IsFull()) return;
-    (void)data->LockAndFlush(Until::kCommitted);
+    (void)write_back->LockAndFlush(Until::kCommitted);
   }
 }
 
@@ -106,11 +106,11 @@ auto FileData::WriteLocked(std::span<const std::byte> data, uint64_t offset_byte
   }
   if (error != kOk) return std::unexpected(error);
   superblock.dirty_files.NoteWrite(*inode);
-  const auto written = WriteBack::Of(superblock, *inode);
-  const size_t taken = written->Write(data, offset_bytes, shared_from_this(), error);
+  const auto write_back = WriteBack::Of(superblock, *inode);
+  const size_t taken = write_back->Write(data, offset_bytes, shared_from_this(), error);
   superblock.dirty_files.NoteWrite(*inode);
   if (error == kOk && superblock.options.sync) {
-    error = written->Flush(Until::kCommitted);
+    error = write_back->Flush(Until::kCommitted);
     if (error == kOk) error = superblock.write_errors.CheckAndAdvance(*inode, seen_);
     if (error != kOk) return std::unexpected(error);
   }
@@ -221,9 +221,9 @@ auto FileData::Seek(uint64_t offset_bytes, protocol::Content content) -> Result<
 // The end of the file on the server, or of what was written here and that it may lose.
 // Preconditions: the file's i_rwsem.
 auto FileData::FindEnd() -> Result<uint64_t> {
-  const auto written = superblock.dirty_files.Find(*inode);
-  if (written != nullptr) {
-    const std::errc error = written->Flush(Until::kWritten);
+  const auto write_back = superblock.dirty_files.Find(*inode);
+  if (write_back != nullptr) {
+    const std::errc error = write_back->Flush(Until::kWritten);
     if (error != kOk) return std::unexpected(error);
   }
   const nfs::SendStamp stamp = nfs::Stamp(superblock);
@@ -232,7 +232,7 @@ auto FileData::FindEnd() -> Result<uint64_t> {
   if (now.error == protocol::kStale) nfs::MarkStale(superblock, *inode);
   if (now.error != kOk) return std::unexpected(now.error);
   // No change of the size by this client is in flight, so this is its end, whatever the caches hold.
-  const uint64_t own_end = written != nullptr ? written->own_end() : 0;
+  const uint64_t own_end = write_back != nullptr ? write_back->own_end() : 0;
   const std::errc error =
       nfs::UpdateAttributes(superblock, *inode, now.attributes, stamp, nullptr, own_end);
   if (error != kOk) return std::unexpected(error);
@@ -255,14 +255,14 @@ auto FileData::Append(std::span<const std::byte> data) -> Result<size_t> try {
 }
 
 std::errc FileData::Sync() {
-  const auto data = superblock.dirty_files.Find(*inode);
-  const std::errc error = data != nullptr ? data->LockAndFlush(Until::kCommitted) : kOk;
+  const auto write_back = superblock.dirty_files.Find(*inode);
+  const std::errc error = write_back != nullptr ? write_back->LockAndFlush(Until::kCommitted) : kOk;
   return error != kOk ? error : superblock.write_errors.CheckAndAdvance(*inode, seen_);
 }
 
 std::errc FileData::SyncAtFlush() {
-  const auto data = superblock.dirty_files.Find(*inode);
-  const std::errc error = data != nullptr ? data->LockAndFlush(Until::kCommitted) : kOk;
+  const auto write_back = superblock.dirty_files.Find(*inode);
+  const std::errc error = write_back != nullptr ? write_back->LockAndFlush(Until::kCommitted) : kOk;
   return error != kOk ? error : superblock.write_errors.Check(*inode, seen_);
 }
 
@@ -272,11 +272,11 @@ std::errc FileData::SyncAtClose() {
 }
 
 std::errc FileData::FlushAtEnd() {
-  auto data = superblock.dirty_files.Find(*inode);
-  if (data == nullptr) return {};
-  const std::errc error = data->LockAndFlush(Until::kCommitted);
+  auto write_back = superblock.dirty_files.Find(*inode);
+  if (write_back == nullptr) return {};
+  const std::errc error = write_back->LockAndFlush(Until::kCommitted);
   if (error != kOk && !superblock.shut_down.load()) {
-    FlushInBackground(superblock, std::move(data));
+    FlushInBackground(superblock, std::move(write_back));
   }
   return error;
 }

@@ -19,7 +19,7 @@ using nfs::Superblock;
 using protocol::CallDeadline;
 using protocol::kOk;
 using protocol::Stability;
-using protocol::WrittenReply;
+using protocol::UnstableWriteReply;
 
 namespace {
 
@@ -104,8 +104,8 @@ std::errc WriteBack::AwaitObstacles(uint64_t begin, uint64_t end, const Context&
     return extents_.FindObstacle(begin, end, context);
   };
   while (const Extent* const obstacle = find()) {
-    const bool is_ours = obstacle->context == context;
-    const std::errc error = is_ours ? FinishOldest() : FlushAll(Until::kCommitted);
+    const bool is_of_opener = obstacle->context == context;
+    const std::errc error = is_of_opener ? FinishOldest() : FlushAll(Until::kCommitted);
     if (error != kOk) return error;
   }
   return {};
@@ -204,7 +204,7 @@ std::errc WriteBack::Start(Extent& extent) {
 }
 
 std::errc WriteBack::FinishOldest() {
-  const std::optional<WrittenReply> reply = calls_.front().in_flight->Finish();
+  const std::optional<UnstableWriteReply> reply = calls_.front().in_flight->Finish();
   if (!reply) return CallDeadline::Error();  // it stays in flight
   Extent& extent = *calls_.front().extent;
   calls_.pop_front();
@@ -219,7 +219,7 @@ std::errc WriteBack::FinishOldest() {
   return error;
 }
 
-std::errc WriteBack::TakeIn(Extent& extent, const WrittenReply& reply) {
+std::errc WriteBack::TakeIn(Extent& extent, const UnstableWriteReply& reply) {
   std::errc error = reply.error;
   if (error == kOk && reply.count_bytes == 0) error = std::errc::io_error;
   {
@@ -489,7 +489,7 @@ std::errc WriteBack::CallAlone(std::optional<uint64_t> cuts_at, Send send) {
 // Waits for it, if it is in flight. Its error is in alone_.outcome then.
 std::errc WriteBack::FinishCallAlone() {
   if (alone_.in_flight == nullptr) return {};
-  const std::optional<protocol::SetAttributesReply> reply = alone_.in_flight->Finish();
+  const std::optional<protocol::FileChangeReply> reply = alone_.in_flight->Finish();
   if (!reply) {  // it stays in flight
     alone_.outlived_wait = true;
     return CallDeadline::Error();

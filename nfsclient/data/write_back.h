@@ -3,8 +3,9 @@
 //
 // Pieces of wsize bytes are sent UNSTABLE as soon as they are full, several in flight; all are kept
 // until a COMMIT returns the verifier of their WRITEs, and sent again where it returns another: the
-// server has restarted (RFC 1813 3.3.7, RFC 7530 16.36.4). A single piece that fsync or close finds
-// is sent FILE_SYNC, without a COMMIT. All files open on one inode share one
+// server has restarted (RFC 1813 3.3.7, RFC 7530 16.36.4). Where one
+// piece that is not sent yet is all that the server may lose, fsync and close send it FILE_SYNC,
+// without a COMMIT. All files open on one inode share one
 // WriteBack.
 //
 // Invariants
@@ -141,7 +142,7 @@ class WriteBack {
   std::errc SendFull();
   std::errc Start(Extent& extent);
   std::errc FinishOldest();
-  std::errc TakeIn(Extent& extent, const protocol::WrittenReply& reply);
+  std::errc TakeIn(Extent& extent, const protocol::UnstableWriteReply& reply);
   std::errc KeepUnstableLimit();
   std::errc StartCommit();
   std::errc FinishCommit();
@@ -193,7 +194,7 @@ class WriteBack {
     bool outlived_wait = false;            // of the caller
     nfs::SendStamp stamp{};
     sunrpc_auth::CredentialRef credential = {};  // of a SETATTR
-    protocol::SetAttributesInFlight in_flight = nullptr;
+    protocol::FileChangeInFlight in_flight = nullptr;
     std::errc outcome{};
     uint64_t copied_bytes = 0;
     Context source = nullptr;  // of a COPY

@@ -7,8 +7,8 @@
 //             attributes            | nfs/attribute_cache.cc, `lock`  | attributes_seq
 //             change_id, lifetime_s | nfs/attribute_cache.cc, `lock`  | nothing: single relaxed
 //               flags               |                                 |   words, see Staleness
-//             read_at_ns,           | nfs/attribute_cache.cc, `lock`  | acquire loads of
-//               cache_validity      |                                 |   AttributesFresh()
+//             read_at_ns            | nfs/attribute_cache.cc, `lock`  | acquire loads, first
+//             cache_validity        | the same, nfs/readlink.cc       | acquire loads
 //             link_body (links)     | nfs/readlink.cc, `lock`         | acquire load, RCU
 //             alias                 | vfs/dentry_cache.cc             | acquire load, a reference
 //             device (devices)      | with the attributes             | attributes_seq
@@ -141,8 +141,8 @@ struct alignas(64) Inode {
   // Longer ones lie elsewhere; then their address is here.
   std::array<uint8_t, kInlineHandle> handle_bytes{};
 
-  // Fourth: the chain of the hash table, what taking references writes, and the lists. A walk that
-  // the caches answer does not read it.
+  // Fourth: the chain of the hash table, what taking references writes, and the lists. In
+  // rcu-search a walk that the caches answer does not read it.
   std::atomic<Inode*> hash_next{nullptr};
   std::atomic<uint64_t> hash{0};  // 0: not hashed
   boost::intrusive::list_member_hook<> lru_hook;

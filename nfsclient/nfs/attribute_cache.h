@@ -86,7 +86,8 @@ inline bool HasValidityBits(const icache::Inode& inode, uint8_t bits) {
 inline uint64_t AttributesLeftNs(const Superblock& superblock, const icache::Inode& inode,
                                  uint64_t now_ns) {
   if (!AttributesFresh(superblock, inode, now_ns)) return 0;
-  const uint64_t age = now_ns - inode.read_at_ns.load(std::memory_order_relaxed);
+  const uint64_t age =
+      now_ns - inode.read_at_ns.load(std::memory_order_acquire);  // pairs with StoreAttributes()
   const uint64_t lifetime = LifetimeNs(inode);
   return age < lifetime ? lifetime - age : 0;  // either may have changed since
 }

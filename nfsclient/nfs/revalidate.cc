@@ -58,6 +58,14 @@ std::expected<Verdict, std::errc> RevalidateByLookup(Superblock& superblock, Den
 
 }  // namespace
 
+uint64_t NameLeftNs(Superblock& superblock, const DentryRef& parent, const vfs::Name& name,
+                    const DentryRef& found, uint64_t now_ns) {
+  const uint64_t left_ns = NameLeftNs(superblock, *found, found.inode(), *parent.inode(), now_ns);
+  NFSWALK_SYNC_POINT("revalidate:name-left");
+  if (left_ns == 0) return 0;
+  return superblock.dentries.Lookup(*parent, name).get() == found.get() ? left_ns : 0;
+}
+
 bool VerifierMatches(const Dentry& dentry, const Inode& directory) {
   return dentry.verifier.load(std::memory_order_relaxed) ==
          directory.change_id.load(std::memory_order_relaxed);

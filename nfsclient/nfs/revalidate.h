@@ -50,9 +50,15 @@ inline RevalidateReason RevalidateRcu(LookupCache lookupcache, const vfs::Dentry
 inline uint64_t NameLeftNs(const Superblock& superblock, const vfs::Dentry& dentry,
                            const icache::Inode* inode, const icache::Inode& directory,
                            uint64_t now_ns) {
+  // First: what makes the attributes fresh has raised the change id, if the directory has changed.
+  const uint64_t left_ns = AttributesLeftNs(superblock, directory, now_ns);
   const NeedRef need = RevalidateRcu(superblock.options.lookupcache, dentry, inode, directory);
-  return need == NeedRef::kNone ? AttributesLeftNs(superblock, directory, now_ns) : 0;
+  return need == NeedRef::kNone ? left_ns : 0;
 }
+// As above, for a dentry that was found as `name` of `parent`; 0 also if the name is another's by
+// now: what this client renames or removes leaves the verifier as it is. Preconditions: references.
+uint64_t NameLeftNs(Superblock& superblock, const vfs::DentryRef& parent, const vfs::Name& name,
+                    const vfs::DentryRef& found, uint64_t now_ns);
 
 enum class Verdict { kValid, kInvalid };
 

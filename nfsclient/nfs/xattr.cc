@@ -61,7 +61,7 @@ auto Ask(Superblock& superblock, Inode& inode, bool reads, Call call) {
 template <typename Ask>
 std::errc Change(Superblock& superblock, Inode& inode, Ask ask) {
   const SendStamp stamp = Stamp(superblock);
-  const protocol::SetAttributesReply reply = ask();
+  const protocol::FileChangeReply reply = ask();
   UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
   return reply.error;
 }

@@ -48,7 +48,7 @@ class SetAttributesPiece {
       : arguments_(NFS3_SETATTR, zdr_SETATTR3args,
                    SETATTR3args{ToWire(file), ToWire(attributes), {}}) {}
   const rpc::Request& request() const { return arguments_.request(); }
-  void Decode(rpc::XdrReader& in, SetAttributesReply& reply) const { DecodeReply(in, reply); }
+  void Decode(rpc::XdrReader& in, FileChangeReply& reply) const { DecodeReply(in, reply); }
 
  private:
   const Arguments3 arguments_;
@@ -164,22 +164,21 @@ RemoveReply Nfs3::RemoveObject(bool is_directory, const FileHandle& directory,
   return send(Arguments3(NFS3_REMOVE, zdr_REMOVE3args, REMOVE3args{where}));
 }
 
-SetAttributesReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
-                                         const Credential& credential) {
+FileChangeReply Nfs3::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                      const Credential& credential) {
   const std::errc error = CheckSetAttributes(file, attributes);
-  if (error != kOk) return Failure<SetAttributesReply>(error);
+  if (error != kOk) return Failure<FileChangeReply>(error);
   const SetAttributesPiece piece(file, attributes);
-  return caller_->Call<SetAttributesReply>(credential, piece.request(), kDecode);
+  return caller_->Call<FileChangeReply>(credential, piece.request(), kDecode);
 }
 
-SetAttributesInFlight Nfs3::StartSetAttributes(const FileHandle& file,
-                                               const SetAttributes& attributes,
-                                               const Credential& credential) {
+FileChangeInFlight Nfs3::StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
+                                            const Credential& credential) {
   const std::errc error = CheckSetAttributes(file, attributes);
   if (error != kOk) {
-    return std::make_unique<Ended<SetAttributesReply>>(Failure<SetAttributesReply>(error));
+    return std::make_unique<Ended<FileChangeReply>>(Failure<FileChangeReply>(error));
   }
-  return rpc::StartOperation<rpc::PieceOperation<SetAttributesPiece>, SetAttributesReply>(
+  return rpc::StartOperation<rpc::PieceOperation<SetAttributesPiece>, FileChangeReply>(
       *caller_, credential, file, attributes);
 }
 

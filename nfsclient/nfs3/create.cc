@@ -61,7 +61,7 @@ CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const Fil
   }
   if (!attributes.atime) attributes.atime.emplace();
   if (!attributes.mtime) attributes.mtime.emplace();
-  const SetAttributesReply set = SetAttributesOf(*created.handle, attributes, credential);
+  const FileChangeReply set = SetAttributesOf(*created.handle, attributes, credential);
   if (set.error == kOk) {
     created.attributes = set.file.after;
     return created;

@@ -52,7 +52,7 @@ class WritePiece {
     arguments_.AppendData(data);
   }
   const rpc::Request& request() const { return arguments_.request(); }
-  void Decode(XdrReader& in, WrittenReply& reply) const {
+  void Decode(XdrReader& in, UnstableWriteReply& reply) const {
     DecodeReply(in, bytes_, stability_, reply);
   }
 
@@ -104,9 +104,9 @@ WriteReply Nfs3::Write(const FileHandle& file, uint64_t offset_bytes,
   const WritePiece piece(file, offset_bytes,
                          data.first(std::min<size_t>(data.size(), kTransferBytesMax)),
                          Stability::kFileSync);
-  return caller_->Call<WrittenReply>(
+  return caller_->Call<UnstableWriteReply>(
       credential, piece.request(),
-      [&](XdrReader& in, WrittenReply& reply) { piece.Decode(in, reply); });
+      [&](XdrReader& in, UnstableWriteReply& reply) { piece.Decode(in, reply); });
 }
 
 ReadInFlight Nfs3::StartRead(const FileHandle& file, uint64_t offset_bytes,
@@ -123,9 +123,9 @@ WriteInFlight Nfs3::StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                std::span<const std::byte> data, Stability stability,
                                const OpenState*, const Credential& credential) {
   if (CheckHandle(file) != kOk) {
-    return std::make_unique<Ended<WrittenReply>>(Failure<WrittenReply>(kStale));
+    return std::make_unique<Ended<UnstableWriteReply>>(Failure<UnstableWriteReply>(kStale));
   }
-  return rpc::StartOperation<rpc::PieceOperation<WritePiece>, WrittenReply>(
+  return rpc::StartOperation<rpc::PieceOperation<WritePiece>, UnstableWriteReply>(
       *caller_, credential, file, offset_bytes, data, stability);
 }
 

@@ -217,7 +217,7 @@ std::optional<size_t> FindReadData(std::span<const std::byte> results) {
   return in.good() ? std::optional(results.size() - in.bytes_left()) : std::nullopt;
 }
 
-void DecodeReply(XdrReader& in, size_t sent_bytes, Stability requested, WrittenReply& reply) {
+void DecodeReply(XdrReader& in, size_t sent_bytes, Stability requested, UnstableWriteReply& reply) {
   const auto success = [&] {
     Get(in, reply.file);
     reply.count_bytes = in.U32();
@@ -278,7 +278,7 @@ void DecodeReply(XdrReader& in, RemoveReply& reply) {
   DecodeUnion(in, reply, either, either);
 }
 
-void DecodeReply(XdrReader& in, SetAttributesReply& reply) {
+void DecodeReply(XdrReader& in, FileChangeReply& reply) {
   const auto either = [&] { Get(in, reply.file); };
   DecodeUnion(in, reply, either, either);
 }

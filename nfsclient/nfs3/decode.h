@@ -37,7 +37,8 @@ void DecodeReply(rpc::XdrReader& in, std::span<std::byte> into, ReadReply& reply
 // As rpc::Request::find_data, for READ.
 std::optional<size_t> FindReadData(std::span<const std::byte> results);
 // `sent_bytes`: size of the data sent. The server committed it at least as `requested`.
-void DecodeReply(rpc::XdrReader& in, size_t sent_bytes, Stability requested, WrittenReply& reply);
+void DecodeReply(rpc::XdrReader& in, size_t sent_bytes, Stability requested,
+                 UnstableWriteReply& reply);
 void DecodeReply(rpc::XdrReader& in, CommitReply& reply);
 // Decodes READDIR, or READDIRPLUS if `plus`. `requested`: the position sent. A chunk that ends
 // there, or is empty but not the last, is io_error: continuing would loop.
@@ -48,7 +49,7 @@ void DecodeReply(rpc::XdrReader& in, LinkReply& reply);
 void DecodeReply(rpc::XdrReader& in, RenameReply& reply);
 // REMOVE and RMDIR.
 void DecodeReply(rpc::XdrReader& in, RemoveReply& reply);
-void DecodeReply(rpc::XdrReader& in, SetAttributesReply& reply);
+void DecodeReply(rpc::XdrReader& in, FileChangeReply& reply);
 
 struct LimitsReply {
   std::errc error{};

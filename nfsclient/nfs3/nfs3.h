@@ -89,10 +89,10 @@ class Nfs3 final : public Protocol {
                               const Credential& credential) override {
     return RemoveObject(true, directory, name, known, credential);
   }
-  SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
-                                     const Credential& credential) override;
-  SetAttributesInFlight StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
-                                           const Credential& credential) override;
+  FileChangeReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                  const Credential& credential) override;
+  FileChangeInFlight StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
+                                        const Credential& credential) override;
 
   // Includes the NULL call of mounting, but no calls to the portmapper and to MOUNT.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }

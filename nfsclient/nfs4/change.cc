@@ -47,7 +47,7 @@ class SetAttributesOperation {
     return kOk;
   }
   const rpc::Request& request() const { return request_; }
-  void Decode(rpc::XdrReader& in, SetAttributesReply& reply) {
+  void Decode(rpc::XdrReader& in, FileChangeReply& reply) {
     CompoundReader reader(in);
     Attributes before;
     if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, before) &&
@@ -141,12 +141,12 @@ CreateOpenReply Nfs4::CreateOpen(const FileHandle& directory, std::string_view n
   }
   using How = OpenArguments::How;
   Budget budget = caller_->NewBudget();
-  OpenFiles::OpenRequest request{.at = directory,
-                                 .name = name,
-                                 .read = read,
-                                 .write = write,
-                                 .how = How::kUnchecked,
-                                 .attributes = attributes};
+  OpenFiles::Request request{.at = directory,
+                             .name = name,
+                             .read = read,
+                             .write = write,
+                             .how = How::kUnchecked,
+                             .attributes = attributes};
   uint64_t attributes_set = 0;
   const auto open = [&]() -> CreateOpenReply {
     OpenFiles::Opened opened = open_files_->Open(request, credential, budget);
@@ -207,7 +207,7 @@ CreateReply Nfs4::FinishExclusive(CreateReply created, uint64_t attributes_set,
   if (atime_is_set && !attributes.atime) attributes.atime.emplace();
   if (mtime_is_set && !attributes.mtime) attributes.mtime.emplace();
   if (attributes.empty()) return created;
-  const SetAttributesReply set = SetAttributesOf(*created.handle, attributes, credential);
+  const FileChangeReply set = SetAttributesOf(*created.handle, attributes, credential);
   if (set.error == kOk) {
     created.attributes = set.file.after;
     return created;
@@ -304,16 +304,15 @@ RemoveReply Nfs4::RemoveObject(bool is_directory, const FileHandle& directory,
       });
 }
 
-SetAttributesReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
-                                         const Credential& credential) {
+FileChangeReply Nfs4::SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                      const Credential& credential) {
   SetAttributesOperation operation(file, attributes, owner_names_, owners_as_names_);
-  return rpc::CallOperation<SetAttributesReply>(*caller_, credential, operation);
+  return rpc::CallOperation<FileChangeReply>(*caller_, credential, operation);
 }
 
-SetAttributesInFlight Nfs4::StartSetAttributes(const FileHandle& file,
-                                               const SetAttributes& attributes,
-                                               const Credential& credential) {
-  return rpc::StartOperation<SetAttributesOperation, SetAttributesReply>(
+FileChangeInFlight Nfs4::StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
+                                            const Credential& credential) {
+  return rpc::StartOperation<SetAttributesOperation, FileChangeReply>(
       *caller_, credential, file, attributes, owner_names_, owners_as_names_);
 }
 

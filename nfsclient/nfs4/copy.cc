@@ -62,7 +62,7 @@ class CopyOperation {
   }
   const rpc::Request& request() const { return *request_; }
 
-  void Decode(rpc::XdrReader& in, SetAttributesReply& reply) {
+  void Decode(rpc::XdrReader& in, FileChangeReply& reply) {
     CompoundReader reader(in);
     Attributes before;
     CopyResult copied;
@@ -133,13 +133,13 @@ class CopyOperation {
 
 }  // namespace
 
-SetAttributesInFlight Nfs4::StartCopy(const FileHandle& file, const OpenState* state,
-                                      const FileHandle& source, const OpenState* source_state,
-                                      const CopiedRange& range, const Credential& credential) {
+FileChangeInFlight Nfs4::StartCopy(const FileHandle& file, const OpenState* state,
+                                   const FileHandle& source, const OpenState* source_state,
+                                   const CopiedRange& range, const Credential& credential) {
   if (!can_copy()) {
     return Protocol::StartCopy(file, state, source, source_state, range, credential);
   }
-  return rpc::StartOperation<CopyOperation, SetAttributesReply>(
+  return rpc::StartOperation<CopyOperation, FileChangeReply>(
       *caller_, credential, *open_files_, owner_names_, End{source, source_state}, End{file, state},
       range, &copy_is_missing_);
 }

@@ -59,11 +59,11 @@ class WritePiece {
     request_ = compound_.Encode();
   }
   const rpc::Request& request() const { return request_; }
-  void Decode(rpc::XdrReader& in, WrittenReply& reply) const {
+  void Decode(rpc::XdrReader& in, UnstableWriteReply& reply) const {
     CompoundReader reader(in);
     Decode(reader, reply);
   }
-  void Decode(CompoundReader& reader, WrittenReply& reply) const {
+  void Decode(CompoundReader& reader, UnstableWriteReply& reply) const {
     Attributes before;
     if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, before) &&
         TakeWrite(reader, bytes_, stability_, reply)) {
@@ -141,7 +141,7 @@ WriteReply Nfs4::Write(const FileHandle& file, uint64_t offset_bytes,
                        const Credential& credential) {
   WriteOperation operation(*open_files_, owner_names_, state, file, offset_bytes, InOneCall(data),
                            Stability::kFileSync);
-  return rpc::CallOperation<WrittenReply>(*caller_, credential, operation);
+  return rpc::CallOperation<UnstableWriteReply>(*caller_, credential, operation);
 }
 
 ReadInFlight Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
@@ -154,9 +154,9 @@ ReadInFlight Nfs4::StartRead(const FileHandle& file, uint64_t offset_bytes,
 WriteInFlight Nfs4::StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                std::span<const std::byte> data, Stability stability,
                                const OpenState* state, const Credential& credential) {
-  return rpc::StartOperation<WriteOperation, WrittenReply>(*caller_, credential, *open_files_,
-                                                           owner_names_, state, file, offset_bytes,
-                                                           InOneCall(data), stability);
+  return rpc::StartOperation<WriteOperation, UnstableWriteReply>(
+      *caller_, credential, *open_files_, owner_names_, state, file, offset_bytes, InOneCall(data),
+      stability);
 }
 
 CommitReply Nfs4::Commit(const FileHandle& file, const Credential& credential) {

@@ -223,7 +223,7 @@ bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& repl
 }
 
 bool TakeWrite(CompoundReader& reader, size_t sent_bytes, Stability requested,
-               WrittenReply& reply) {
+               UnstableWriteReply& reply) {
   if (!reader.Next(OP_WRITE)) return false;
   const uint32_t count = reader.body().U32();
   const Stability committed{reader.body().U32()};

@@ -73,7 +73,8 @@ bool TakeLinkText(CompoundReader& reader, std::string& target);
 // The content of `into` is undefined after an error.
 bool TakeRead(CompoundReader& reader, std::span<std::byte> into, ReadReply& reply);
 // `sent_bytes`: size of the data sent. The server committed it at least as `requested`.
-bool TakeWrite(CompoundReader& reader, size_t sent_bytes, Stability requested, WrittenReply& reply);
+bool TakeWrite(CompoundReader& reader, size_t sent_bytes, Stability requested,
+               UnstableWriteReply& reply);
 bool TakeCommit(CompoundReader& reader, uint64_t& verifier);
 // `requested`: as in nfs3/decode.h. An empty chunk that is not the last is kTooSmall.
 bool TakeEntries(CompoundReader& reader, const OwnerNames& owners, ReadDirPosition requested,

@@ -91,27 +91,26 @@ class Nfs4 final : public Protocol {
   bool can_allocate() const override {
     return has_operations_of_4_2() && !allocate_is_missing_.load();
   }
-  SetAttributesInFlight StartAllocate(const FileHandle& file, const Allocation& allocation,
-                                      const OpenState* state,
-                                      const Credential& credential) override;
+  FileChangeInFlight StartAllocate(const FileHandle& file, const Allocation& allocation,
+                                   const OpenState* state, const Credential& credential) override;
   bool can_copy() const override { return has_operations_of_4_2() && !copy_is_missing_.load(); }
-  SetAttributesInFlight StartCopy(const FileHandle& file, const OpenState* state,
-                                  const FileHandle& source, const OpenState* source_state,
-                                  const CopiedRange& range, const Credential& credential) override;
+  FileChangeInFlight StartCopy(const FileHandle& file, const OpenState* state,
+                               const FileHandle& source, const OpenState* source_state,
+                               const CopiedRange& range, const Credential& credential) override;
   bool has_xattrs() const override {
     return has_operations_of_4_2() && !xattrs_are_missing_.load();
   }
   XattrReply GetXattr(const FileHandle& file, std::string_view name,
                       const Credential& credential) override;
   XattrNamesReply ListXattrs(const FileHandle& file, const Credential& credential) override;
-  SetAttributesReply SetXattr(const FileHandle& file, std::string_view name, std::string_view value,
-                              XattrMode how, const Credential& credential) override;
-  SetAttributesReply RemoveXattr(const FileHandle& file, std::string_view name,
-                                 const Credential& credential) override;
+  FileChangeReply SetXattr(const FileHandle& file, std::string_view name, std::string_view value,
+                           XattrMode how, const Credential& credential) override;
+  FileChangeReply RemoveXattr(const FileHandle& file, std::string_view name,
+                              const Credential& credential) override;
   bool has_acls() const override { return has_acls_.load(); }
   XattrReply GetAcl(const FileHandle& file, const Credential& credential) override;
-  SetAttributesReply SetAcl(const FileHandle& file, std::string_view acl,
-                            const Credential& credential) override;
+  FileChangeReply SetAcl(const FileHandle& file, std::string_view acl,
+                         const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;
   void ReadDirBatch(std::span<const ListQuestion> questions, const Credential& credential,
@@ -146,10 +145,10 @@ class Nfs4 final : public Protocol {
                               const Credential& credential) override {
     return RemoveObject(true, directory, name, known, credential);
   }
-  SetAttributesReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
-                                     const Credential& credential) override;
-  SetAttributesInFlight StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
-                                           const Credential& credential) override;
+  FileChangeReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                  const Credential& credential) override;
+  FileChangeInFlight StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
+                                        const Credential& credential) override;
 
   // Includes the NULL calls of new connections.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }

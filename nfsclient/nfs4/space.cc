@@ -59,7 +59,7 @@ class AllocatePiece {
     request_ = compound_.Encode();
   }
   const rpc::Request& request() const { return request_; }
-  void Decode(CompoundReader& reader, SetAttributesReply& reply) const {
+  void Decode(CompoundReader& reader, FileChangeReply& reply) const {
     Attributes before;
     if (reader.Next(OP_PUTFH) && TakeAttributes(reader, owner_names_, before) &&
         reader.Next(operation_)) {
@@ -94,14 +94,14 @@ SeekReply Nfs4::Seek(const FileHandle& file, uint64_t offset_bytes, Content cont
   return rpc::CallOperation<SeekReply>(*caller_, credential, operation);
 }
 
-SetAttributesInFlight Nfs4::StartAllocate(const FileHandle& file, const Allocation& allocation,
-                                          const OpenState* state, const Credential& credential) {
+FileChangeInFlight Nfs4::StartAllocate(const FileHandle& file, const Allocation& allocation,
+                                       const OpenState* state, const Credential& credential) {
   if (!can_allocate()) {
     return Protocol::StartAllocate(file, allocation, state, credential);
   }
-  return rpc::StartOperation<AllocateOperation, SetAttributesReply>(
-      *caller_, credential, *open_files_, owner_names_, state, file, allocation,
-      &allocate_is_missing_);
+  return rpc::StartOperation<AllocateOperation, FileChangeReply>(*caller_, credential, *open_files_,
+                                                                 owner_names_, state, file,
+                                                                 allocation, &allocate_is_missing_);
 }
 
 }  // namespace nfswalk::protocol

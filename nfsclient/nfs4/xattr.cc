@@ -26,7 +26,7 @@ namespace {
 constexpr uint32_t kHeadBytes = 1024;
 
 auto ReadsXattrChange(int operation, const OwnerNames& owners) {
-  return [operation, &owners](CompoundReader& reader, SetAttributesReply& reply) {
+  return [operation, &owners](CompoundReader& reader, FileChangeReply& reply) {
     ChangeInfo change;
     if (reader.Next(OP_PUTFH) && TakeXattrChange(reader, operation, change)) {
       reply.file = Consistency(change, TakeOptionalAttributes(reader, owners));
@@ -96,32 +96,32 @@ XattrNamesReply Nfs4::ListXattrs(const FileHandle& file, const Credential& crede
 
 // A repetition in another session may meet what the first one has set: EEXIST with kCreate, as of a
 // MKDIR.
-SetAttributesReply Nfs4::SetXattr(const FileHandle& file, std::string_view name,
-                                  std::string_view value, XattrMode how,
-                                  const Credential& credential) {
-  if (!has_xattrs()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
+FileChangeReply Nfs4::SetXattr(const FileHandle& file, std::string_view name,
+                               std::string_view value, XattrMode how,
+                               const Credential& credential) {
+  if (!has_xattrs()) return Failure<FileChangeReply>(std::errc::operation_not_supported);
   Compound compound;
   compound.PutHandle(file).SetXattr(name, value, how).GetAttributes();
   if (compound.encoded_bytes() + kHeadBytes > open_files_->limits().request_bytes_max) {
-    return Failure<SetAttributesReply>(std::errc::argument_list_too_long);
+    return Failure<FileChangeReply>(std::errc::argument_list_too_long);
   }
   Budget budget = caller_->NewBudget();
-  return CallCompound<SetAttributesReply>(*caller_, compound, credential, budget,
-                                          ReadsXattrChange(kOpSetXattr, owner_names_));
+  return CallCompound<FileChangeReply>(*caller_, compound, credential, budget,
+                                       ReadsXattrChange(kOpSetXattr, owner_names_));
 }
 
 // The repetition finds nothing where the first one was executed.
-SetAttributesReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view name,
-                                     const Credential& credential) {
-  if (!has_xattrs()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
+FileChangeReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view name,
+                                  const Credential& credential) {
+  if (!has_xattrs()) return Failure<FileChangeReply>(std::errc::operation_not_supported);
   Compound compound;
   compound.PutHandle(file).RemoveXattr(name).GetAttributes();
   Budget budget = caller_->NewBudget();
-  return CallOnce<SetAttributesReply>(
+  return CallOnce<FileChangeReply>(
       compound, credential, budget, ReadsXattrChange(kOpRemoveXattr, owner_names_),
       std::errc::no_message_available, [](LookedUp when) {
         const bool is_done = when == LookedUp::kAfterError;
-        return is_done ? std::optional(SetAttributesReply()) : std::nullopt;
+        return is_done ? std::optional(FileChangeReply()) : std::nullopt;
       });
 }
 
@@ -147,20 +147,20 @@ XattrReply Nfs4::GetAcl(const FileHandle& file, const Credential& credential) {
 
 // Tells no attributes: all that is known of the file, its rights above all, is asked for again
 // then. An ACL may change these where the mode, and the time of the change, stay as they were.
-SetAttributesReply Nfs4::SetAcl(const FileHandle& file, std::string_view acl,
-                                const Credential& credential) {
-  if (!has_acls()) return Failure<SetAttributesReply>(std::errc::operation_not_supported);
-  if (!ReadAcl(acl)) return Failure<SetAttributesReply>(std::errc::invalid_argument);
+FileChangeReply Nfs4::SetAcl(const FileHandle& file, std::string_view acl,
+                             const Credential& credential) {
+  if (!has_acls()) return Failure<FileChangeReply>(std::errc::operation_not_supported);
+  if (!ReadAcl(acl)) return Failure<FileChangeReply>(std::errc::invalid_argument);
   Compound compound;
   compound.PutHandle(file).SetAcl(acl);
   if (compound.encoded_bytes() + kHeadBytes > open_files_->limits().request_bytes_max) {
-    return Failure<SetAttributesReply>(std::errc::argument_list_too_long);
+    return Failure<FileChangeReply>(std::errc::argument_list_too_long);
   }
-  return Call<SetAttributesReply>(compound, credential,
-                                  [](CompoundReader& reader, SetAttributesReply& reply) {
-                                    if (reader.Next(OP_PUTFH)) reader.Next(OP_SETATTR);
-                                    reply.error = reader.error();
-                                  });
+  return Call<FileChangeReply>(compound, credential,
+                               [](CompoundReader& reader, FileChangeReply& reply) {
+                                 if (reader.Next(OP_PUTFH)) reader.Next(OP_SETATTR);
+                                 reply.error = reader.error();
+                               });
 }
 
 }  // namespace nfswalk::protocol

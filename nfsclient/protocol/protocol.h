@@ -154,7 +154,7 @@ struct WriteReply {
 };
 // stable_how of RFC 1813, stable_how4 of RFC 7530.
 enum class Stability : uint32_t { kUnstable = 0, kDataSync = 1, kFileSync = 2 };
-struct WrittenReply : WriteReply {
+struct UnstableWriteReply : WriteReply {
   Stability committed = Stability::kFileSync;
   uint64_t verifier = 0;  // of the server's instance, which may lose what is not committed
 };
@@ -190,7 +190,7 @@ class Ended final : public InFlight<Reply> {
   Reply reply_;
 };
 using ReadInFlight = std::unique_ptr<InFlight<ReadReply>>;
-using WriteInFlight = std::unique_ptr<InFlight<WrittenReply>>;
+using WriteInFlight = std::unique_ptr<InFlight<UnstableWriteReply>>;
 using CommitInFlight = std::unique_ptr<InFlight<CommitReply>>;
 // CREATE, MKDIR, SYMLINK, MKNOD. Without a handle the caller must look the name up.
 struct CreateReply {
@@ -226,7 +226,7 @@ struct LinkReply {
   OptionalAttributes attributes;
   WeakCacheConsistency directory;
 };
-struct SetAttributesReply {
+struct FileChangeReply {
   std::errc error{};
   WeakCacheConsistency file;
   uint64_t copied_bytes = 0;  // of StartCopy()
@@ -245,7 +245,7 @@ struct XattrNamesReply {
   std::errc error{};
   std::vector<std::string> names;
 };
-using SetAttributesInFlight = std::unique_ptr<InFlight<SetAttributesReply>>;
+using FileChangeInFlight = std::unique_ptr<InFlight<FileChangeReply>>;
 struct ReadDirReply {
   std::errc error{};
   std::vector<DirectoryEntry> entries;
@@ -390,9 +390,9 @@ class Protocol {
   virtual WriteInFlight StartWrite(const FileHandle& file, uint64_t offset_bytes,
                                    std::span<const std::byte> data, Stability /*stability*/,
                                    const OpenState* state, const Credential& credential) {
-    WrittenReply reply;
+    UnstableWriteReply reply;
     static_cast<WriteReply&>(reply) = Write(file, offset_bytes, data, state, credential);
-    return std::make_unique<Ended<WrittenReply>>(std::move(reply));
+    return std::make_unique<Ended<UnstableWriteReply>>(std::move(reply));
   }
   // The first content of a kind from an offset on. Errors: no_such_device_or_address behind the
   // end of the file; operation_not_supported where the server cannot say.
@@ -403,10 +403,10 @@ class Protocol {
   // Whether the server may know StartAllocate().
   virtual bool can_allocate() const { return false; }
   // As StartWrite(). Errors: operation_not_supported.
-  virtual SetAttributesInFlight StartAllocate(const FileHandle& /*file*/, const Allocation&,
-                                              const OpenState* /*state*/, const Credential&) {
-    return std::make_unique<Ended<SetAttributesReply>>(
-        SetAttributesReply{std::errc::operation_not_supported, {}, 0});
+  virtual FileChangeInFlight StartAllocate(const FileHandle& /*file*/, const Allocation&,
+                                           const OpenState* /*state*/, const Credential&) {
+    return std::make_unique<Ended<FileChangeReply>>(
+        FileChangeReply{std::errc::operation_not_supported, {}, 0});
   }
   // Whether the server may know StartCopy().
   virtual bool can_copy() const { return false; }
@@ -414,12 +414,12 @@ class Protocol {
   // nothing where the source was cut: copied_bytes of the reply. As StartWrite(). Preconditions:
   // the part is within `source` as far as is known, and not copied over. Errors:
   // operation_not_supported also where the source may be stale; invalid_argument where it was cut.
-  virtual SetAttributesInFlight StartCopy(const FileHandle& /*file*/, const OpenState* /*state*/,
-                                          const FileHandle& /*source*/,
-                                          const OpenState* /*source_state*/, const CopiedRange&,
-                                          const Credential&) {
-    return std::make_unique<Ended<SetAttributesReply>>(
-        SetAttributesReply{std::errc::operation_not_supported, {}, 0});
+  virtual FileChangeInFlight StartCopy(const FileHandle& /*file*/, const OpenState* /*state*/,
+                                       const FileHandle& /*source*/,
+                                       const OpenState* /*source_state*/, const CopiedRange&,
+                                       const Credential&) {
+    return std::make_unique<Ended<FileChangeReply>>(
+        FileChangeReply{std::errc::operation_not_supported, {}, 0});
   }
   // Extended attributes (RFC 8276), by names without the prefix "user.", of which all are. Errors:
   // operation_not_supported by the version, the server or its file system; no_message_available
@@ -432,12 +432,12 @@ class Protocol {
   virtual XattrNamesReply ListXattrs(const FileHandle& /*file*/, const Credential&) {
     return {std::errc::operation_not_supported, {}};
   }
-  virtual SetAttributesReply SetXattr(const FileHandle& /*file*/, std::string_view /*name*/,
-                                      std::string_view /*value*/, XattrMode, const Credential&) {
+  virtual FileChangeReply SetXattr(const FileHandle& /*file*/, std::string_view /*name*/,
+                                   std::string_view /*value*/, XattrMode, const Credential&) {
     return {std::errc::operation_not_supported, {}, 0};
   }
-  virtual SetAttributesReply RemoveXattr(const FileHandle& /*file*/, std::string_view /*name*/,
-                                         const Credential&) {
+  virtual FileChangeReply RemoveXattr(const FileHandle& /*file*/, std::string_view /*name*/,
+                                      const Credential&) {
     return {std::errc::operation_not_supported, {}, 0};
   }
   // The ACL of a file as version 4 sends it: nfsace4<> (RFC 8881 6.2). Errors:
@@ -447,8 +447,8 @@ class Protocol {
   virtual XattrReply GetAcl(const FileHandle& /*file*/, const Credential&) {
     return {std::errc::operation_not_supported, {}};
   }
-  virtual SetAttributesReply SetAcl(const FileHandle& /*file*/, std::string_view /*acl*/,
-                                    const Credential&) {
+  virtual FileChangeReply SetAcl(const FileHandle& /*file*/, std::string_view /*acl*/,
+                                 const Credential&) {
     return {std::errc::operation_not_supported, {}, 0};
   }
   // COMMIT of the whole file.
@@ -527,16 +527,14 @@ class Protocol {
   virtual RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
                                       const std::optional<KnownObject>& known,
                                       const Credential& credential) = 0;
-  virtual SetAttributesReply SetAttributesOf(const FileHandle& file,
-                                             const SetAttributes& attributes,
-                                             const Credential& credential) = 0;
+  virtual FileChangeReply SetAttributesOf(const FileHandle& file, const SetAttributes& attributes,
+                                          const Credential& credential) = 0;
   // SetAttributesOf(), as StartWrite(): an interrupted SETATTR that is executed late cuts what was
   // written meanwhile.
-  virtual SetAttributesInFlight StartSetAttributes(const FileHandle& file,
-                                                   const SetAttributes& attributes,
-                                                   const Credential& credential) {
-    return std::make_unique<Ended<SetAttributesReply>>(
-        SetAttributesOf(file, attributes, credential));
+  virtual FileChangeInFlight StartSetAttributes(const FileHandle& file,
+                                                const SetAttributes& attributes,
+                                                const Credential& credential) {
+    return std::make_unique<Ended<FileChangeReply>>(SetAttributesOf(file, attributes, credential));
   }
 
   // Returns the RPCs sent, including retransmissions. Relaxed: exact while no call is in progress.

@@ -1,6 +1,6 @@
 // rcu_walk: RCU-walk (path_lookupat() with LOOKUP_RCU): takes no reference and allocates nothing.
-// Where the caches have all answers it takes no lock and stores to nothing that another thread
-// reads, but for the marks of dentries in use near their limit (WALK-20, WALK-24).
+// In rcu-search, where the caches have all answers, it takes no lock and stores to nothing that
+// another thread reads, but for a mark of use near the limit of dentries (WALK-20, WALK-24).
 //
 // Contract    Resolve() ends in a position, in an error that was compared like a success, or in the
 //             reason why ref-walk is needed. It is never retried: inconsistency means kChanged, and

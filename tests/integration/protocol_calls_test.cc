@@ -137,7 +137,7 @@ TEST_P(ProtocolCalls, AttributesAreSetAndTheServersTimeIsNow) {
   const FileHandle file = MakeFile("f");
   SetAttributes old{.mode = 0400, .uid = 5, .gid = 6, .size_bytes = 10};
   old.mtime = SetTime{Time{1, 0}};
-  const SetAttributesReply set = nfs().SetAttributesOf(file, old, kRoot);
+  const FileChangeReply set = nfs().SetAttributesOf(file, old, kRoot);
   ASSERT_EQ(set.error, kOk);
   ASSERT_TRUE(set.file.after.has_value());
   EXPECT_EQ(set.file.after->mode, 0400u);

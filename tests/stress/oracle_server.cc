@@ -361,13 +361,13 @@ RemoveReply OracleServer::RemoveDirectory(const FileHandle& directory, std::stri
   return RemoveNode(directory, name, true);
 }
 
-protocol::SetAttributesReply OracleServer::SetAttributesOf(const FileHandle& file,
-                                                           const SetAttributes& wanted,
-                                                           const Credential&) {
+protocol::FileChangeReply OracleServer::SetAttributesOf(const FileHandle& file,
+                                                        const SetAttributes& wanted,
+                                                        const Credential&) {
   const CallScope scope(*this);
   const NodeId node = NodeOf(file);
-  if (node == kNothing) return Failed<protocol::SetAttributesReply>(kStale);
-  protocol::SetAttributesReply reply{.file = Before(node)};
+  if (node == kNothing) return Failed<protocol::FileChangeReply>(kStale);
+  protocol::FileChangeReply reply{.file = Before(node)};
   reply.file.after = SetNow(node, wanted, Begin("set attributes of " + std::to_string(node)));
   return reply;
 }

@@ -76,9 +76,8 @@ class OracleServer : public protocol::Protocol {
   protocol::RemoveReply RemoveDirectory(const FileHandle& directory, std::string_view name,
                                         const std::optional<protocol::KnownObject>&,
                                         const Credential&) override;
-  protocol::SetAttributesReply SetAttributesOf(const FileHandle& file,
-                                               const protocol::SetAttributes&,
-                                               const Credential&) override;
+  protocol::FileChangeReply SetAttributesOf(const FileHandle& file, const protocol::SetAttributes&,
+                                            const Credential&) override;
   protocol::ReadReply Read(const FileHandle&, uint64_t, std::span<std::byte>,
                            const protocol::OpenState*, const Credential&) override;
   protocol::WriteReply Write(const FileHandle&, uint64_t, std::span<const std::byte>,

@@ -171,7 +171,7 @@ bool Delegations::TryReturn(const Left& left, rpc::Caller::Budget& budget) {
   const bool is_dropped = left.generation != 0 && left.generation != current_();
   if (stopped_.load() || is_dropped) return true;
   const ClientIds::Status reply =
-      ReturnDelegation(caller_, left.state, left.file, left.credential, budget);
+      SendDelegReturn(caller_, left.state, left.file, left.credential, budget);
   if (reply.error != kOk) return !IsUnanswered(reply.error);
   if (reply.status == NFS4_OK) ++returned_;
   if (!IsRevoked(reply.status)) return true;

@@ -33,9 +33,9 @@ bool OpenFiles::HasLostLocks(const OpenState* state) {
 }
 
 std::errc OpenFiles::ConfirmLocks(const OpenState& state, Budget& budget) {
-  File& file = *FileOf(state);
+  OpenFile& file = *FileOf(state);
   std::errc error = lease_.ConfirmIfOverdue(budget);
-  const File::State now = file.CurrentState();
+  const OpenFile::State now = file.CurrentState();
   // Its locks are not reclaimed yet.
   if (error == kOk && now.generation != lease_.Current().generation) {
     error = RecoverFile(file, now.id, StateError::kState, budget);
@@ -84,7 +84,7 @@ OpenFiles::LockAttempt OpenFiles::RepeatLockCall(Budget& budget, Find find, Try 
     }
     if (made.error == kOk && made.retired) continue;
     if (made.error != kOk || made.state_error == StateError::kNone) return made;
-    File& file = *owner->file;
+    OpenFile& file = *owner->file;
     if (made.state_error == StateError::kWait) {
       made.error = caller_.PauseForJukebox(budget);
     } else if (made.expired_lock) {
@@ -126,9 +126,9 @@ std::errc OpenFiles::ReleaseLocks(const OpenState& state, uint64_t number, Budge
 // Settles what is unanswered. False: `attempt` says why there is nothing to send. Preconditions:
 // its turn.
 bool OpenFiles::BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& budget) {
-  File& file = *owner.file;
+  OpenFile& file = *owner.file;
   const LiveClient client = lease_.Current();
-  const File::State now = file.CurrentState();
+  const OpenFile::State now = file.CurrentState();
   attempt.used = now.id;
   attempt.retired = owner.retired;
   if (owner.retired || owner.lost) return false;
@@ -251,7 +251,7 @@ OpenFiles::LockAttempt OpenFiles::TryUnlock(LockOwner& owner, ByteRange range, b
 
 LockReply OpenFiles::TestLock(const OpenState& state, uint64_t number, const RangeLock& wanted,
                               Budget& budget) {
-  File& file = *FileOf(state);
+  OpenFile& file = *FileOf(state);
   std::string name;
   if (const auto owner = lock_owners_.Find(file.handle, number)) {
     const std::unique_lock calling(owner->calling, budget.deadline());
@@ -282,7 +282,7 @@ LockReply OpenFiles::TestLock(const OpenState& state, uint64_t number, const Ran
 }
 
 // Before the file that was reopened as `opened` is used. Preconditions: file.reopening is held.
-OpenFiles::Reopened OpenFiles::RecoverLocks(Reopening how, File& file, Acquired& opened,
+OpenFiles::Reopened OpenFiles::RecoverLocks(Reopening how, OpenFile& file, Acquired& opened,
                                             const LiveClient& client, OnDelay on_delay,
                                             Budget& budget) {
   const LockOwners::Opener opener{opened.owner, opened.state, client.id};
@@ -320,9 +320,9 @@ OpenFiles::Reopened OpenFiles::RecoverLocks(Reopening how, File& file, Acquired&
 
 // At the end of an open file. Returns false if one of its lock-owners is not settled yet.
 // Preconditions: file.reopening is held.
-bool OpenFiles::ReleaseLocksOf(File& file, Budget& budget) {
+bool OpenFiles::ReleaseLocksOf(OpenFile& file, Budget& budget) {
   const LiveClient client = lease_.Current();
-  const File::State now = file.CurrentState();
+  const OpenFile::State now = file.CurrentState();
   const bool send = !stopped_.load() && !now.lost && now.generation == client.generation;
   const LockOwners::Opener opener{file.owner, now.id, client.id};
   bool are_settled = true;

@@ -26,8 +26,8 @@ std::vector<OpenFiles::HeldState> OpenFiles::StatesOf(uint64_t generation) {
     if (calling && owner->known && is_current) held.push_back({owner->state, owner->file, owner});
   }
   const std::lock_guard lock(mutex_);
-  for (const std::shared_ptr<File>& file : files_) {
-    const File::State now = file->CurrentState();
+  for (const std::shared_ptr<OpenFile>& file : files_) {
+    const OpenFile::State now = file->CurrentState();
     if (now.generation == generation && !now.lost) held.push_back({now.id, file, nullptr});
   }
   return held;
@@ -52,7 +52,7 @@ Lease::Recovery OpenFiles::RecoverRevoked(const LiveClient& client, Budget& budg
       recovery.state_error = TakeRevocation(part[i], client, budget).state_error;
       if (ConcernsClient(recovery.state_error)) return recovery;
       const bool is_of_open = part[i].owner == nullptr;
-      const File::State now = part[i].file->CurrentState();
+      const OpenFile::State now = part[i].file->CurrentState();
       recovery.has_found |= !is_of_open || now.lost || now.id != part[i].state;
       // Each file that was opened anew leaves a state id to be closed and freed.
       if (owners_.unsettled() < OpenOwners::kUnsettledMax / 2) continue;

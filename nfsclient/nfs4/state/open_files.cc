@@ -50,7 +50,7 @@ class NameOfOpen final : public FileNames {
 
 class OpenFiles::State final : public OpenState {
  public:
-  State(std::shared_ptr<OpenFiles> files, std::shared_ptr<File> file)
+  State(std::shared_ptr<OpenFiles> files, std::shared_ptr<OpenFile> file)
       : files_(std::move(files)), file_(std::move(file)) {}
   ~State() override { files_->Close(file_); }
 
@@ -61,14 +61,14 @@ class OpenFiles::State final : public OpenState {
     file_->SetNames(std::move(names));
   }
 
-  const std::shared_ptr<File>& file() const { return file_; }
+  const std::shared_ptr<OpenFile>& file() const { return file_; }
 
  private:
   const std::shared_ptr<OpenFiles> files_;
-  const std::shared_ptr<File> file_;
+  const std::shared_ptr<OpenFile> file_;
 };
 
-const std::shared_ptr<OpenFiles::File>& OpenFiles::FileOf(const OpenState& state) {
+const std::shared_ptr<OpenFile>& OpenFiles::FileOf(const OpenState& state) {
   return static_cast<const State&>(state).file();
 }
 
@@ -88,7 +88,7 @@ std::errc OpenFiles::Establish(Budget& budget) {
   return client ? kOk : client.error();
 }
 
-OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& credential,
+OpenFiles::Opened OpenFiles::Open(const Request& request, const Credential& credential,
                                   Budget& budget) {
   OpenArguments arguments;
   arguments.read = request.read;
@@ -137,10 +137,9 @@ OpenFiles::Opened OpenFiles::Open(const OpenRequest& request, const Credential& 
   return Failure<Opened>(std::errc::io_error);
 }
 
-std::unique_ptr<OpenState> OpenFiles::Register(const OpenRequest& request,
-                                               const Credential& credential, uint64_t generation,
-                                               Acquired acquired) {
-  auto file = std::make_shared<File>();
+std::unique_ptr<OpenState> OpenFiles::Register(const Request& request, const Credential& credential,
+                                               uint64_t generation, Acquired acquired) {
+  auto file = std::make_shared<OpenFile>();
   if (!request.name.empty()) {
     file->SetNames(std::make_unique<NameOfOpen>(request.at, request.name));
   }
@@ -158,7 +157,7 @@ std::unique_ptr<OpenState> OpenFiles::Register(const OpenRequest& request,
   return std::make_unique<State>(shared_from_this(), std::move(file));
 }
 
-void OpenFiles::Close(const std::shared_ptr<File>& file) {
+void OpenFiles::Close(const std::shared_ptr<OpenFile>& file) {
   {
     const std::lock_guard lock(mutex_);
     files_.erase(file);
@@ -172,7 +171,7 @@ void OpenFiles::Close(const std::shared_ptr<File>& file) {
 }
 
 // Leaves it to the lease's thread where there is no answer in time.
-void OpenFiles::CloseOnServer(File& file, Budget& budget) {
+void OpenFiles::CloseOnServer(OpenFile& file, Budget& budget) {
   if (TryCloseOnServer(file, budget)) return;
   {
     const std::lock_guard lock(mutex_);
@@ -182,12 +181,12 @@ void OpenFiles::CloseOnServer(File& file, Budget& budget) {
 }
 
 // Returns false if it is to be tried again.
-bool OpenFiles::TryCloseOnServer(File& file, Budget& budget) {
+bool OpenFiles::TryCloseOnServer(OpenFile& file, Budget& budget) {
   const std::unique_lock lock(file.reopening, budget.deadline());
   if (!lock) return false;
   if (file.closed_on_server) return true;
   if (!ReleaseLocksOf(file, budget)) return false;
-  const File::State now = file.CurrentState();
+  const OpenFile::State now = file.CurrentState();
   // No CLOSE for an earlier client id: the server dropped its state.
   const bool is_open = !now.lost && now.generation == lease_.Current().generation;
   if (!stopped_.load() && is_open && !owners_.TryClose(file.owner, file.handle, now.id, budget)) {
@@ -199,7 +198,7 @@ bool OpenFiles::TryCloseOnServer(File& file, Budget& budget) {
 
 // Returns whether a file is still left open.
 bool OpenFiles::CloseLeft(Budget& budget) {
-  std::vector<std::shared_ptr<File>> files;
+  std::vector<std::shared_ptr<OpenFile>> files;
   {
     const std::lock_guard lock(mutex_);
     files.swap(left_open_);
@@ -232,7 +231,7 @@ std::errc OpenFiles::Recover(const OpenState* state, const StateId& used, int st
   return ErrnoOfStatus4(status);
 }
 
-std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError state_error,
+std::errc OpenFiles::RecoverFile(OpenFile& file, const StateId& used, StateError state_error,
                                  Budget& budget) {
   const bool was_stable = Clock::now() - file.CurrentState().reopened >= kStableState;
   if (!was_stable && file.CurrentState().id == used) {
@@ -240,7 +239,7 @@ std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError sta
     if (error != kOk) return error;
   }
   for (int tries = 0; tries < kRecoveriesMax; ++tries) {
-    const File::State now = file.CurrentState();
+    const OpenFile::State now = file.CurrentState();
     if (now.lost) return std::errc::io_error;
     if (now.id != used) return kOk;
     if (ConcernsClient(state_error)) {
@@ -263,11 +262,11 @@ std::errc OpenFiles::RecoverFile(File& file, const StateId& used, StateError sta
   return std::errc::io_error;
 }
 
-std::vector<std::shared_ptr<OpenFiles::File>> OpenFiles::OpenedBefore(uint64_t generation) {
+std::vector<std::shared_ptr<OpenFile>> OpenFiles::OpenedBefore(uint64_t generation) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<File>> before;
-  for (const std::shared_ptr<File>& file : files_) {
-    const File::State now = file->CurrentState();
+  std::vector<std::shared_ptr<OpenFile>> before;
+  for (const std::shared_ptr<OpenFile>& file : files_) {
+    const OpenFile::State now = file->CurrentState();
     if (now.generation < generation && !now.lost) before.push_back(file);
   }
   // Begins with others than the last time, which may have ended early.
@@ -308,9 +307,9 @@ Lease::Recovery OpenFiles::RecoverAll(const LiveClient& client, Budget& budget) 
 }
 
 Lease::Recovery OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
-  std::unordered_set<const File*> left;
+  std::unordered_set<const OpenFile*> left;
   for (const Reopening how : {Reopening::kReclaim, Reopening::kAnew}) {
-    for (const std::shared_ptr<File>& file : OpenedBefore(client.generation)) {
+    for (const std::shared_ptr<OpenFile>& file : OpenedBefore(client.generation)) {
       if (how == Reopening::kReclaim && !MayReclaim(client)) break;
       if (left.contains(file.get())) continue;
       const Reopened reopened =
@@ -322,7 +321,7 @@ Lease::Recovery OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
       }
     }
     if (how != Reopening::kReclaim) continue;
-    const bool waits = MayReclaim(client) && std::ranges::any_of(left, [&](const File* file) {
+    const bool waits = MayReclaim(client) && std::ranges::any_of(left, [&](const OpenFile* file) {
                          return file->reclaim_answered.load() < client.generation;
                        });
     const Lease::Recovery completed = lease_.CompleteReclaim(client, waits, budget);
@@ -332,7 +331,7 @@ Lease::Recovery OpenFiles::ReopenAll(const LiveClient& client, Budget& budget) {
 }
 
 // Reopens `file` if its state id is still `used`.
-OpenFiles::Reopened OpenFiles::Reopen(File& file, const StateId& used, const LiveClient& client,
+OpenFiles::Reopened OpenFiles::Reopen(OpenFile& file, const StateId& used, const LiveClient& client,
                                       Budget& budget) {
   if (MayReclaim(client) && file.CurrentState().generation < client.generation) {
     const Reopened reclaimed =
@@ -342,7 +341,7 @@ OpenFiles::Reopened OpenFiles::Reopen(File& file, const StateId& used, const Liv
   return ReopenFile(Reopening::kAnew, file, used, client, OnDelay::kRepeat, budget);
 }
 
-OpenFiles::Reopened OpenFiles::ReopenFile(Reopening how, File& file, const StateId& used,
+OpenFiles::Reopened OpenFiles::ReopenFile(Reopening how, OpenFile& file, const StateId& used,
                                           const LiveClient& client, OnDelay on_delay,
                                           Budget& budget) {
   // Another thread that reopens it may wait for as long as the server delays that.
@@ -359,7 +358,7 @@ OpenFiles::Reopened OpenFiles::ReopenFile(Reopening how, File& file, const State
 
 // One OPEN that reopens `file`; `name`: of Claim::kName. Closes what is another file: its handle is
 // in the result. Preconditions: file.reopening is held.
-Acquired OpenFiles::TryReopen(File& file, Claim claim, const FileName& name,
+Acquired OpenFiles::TryReopen(OpenFile& file, Claim claim, const FileName& name,
                               const LiveClient& client, OnDelay on_delay, Budget& budget) {
   OpenArguments arguments;
   arguments.read = file.read;
@@ -377,7 +376,7 @@ Acquired OpenFiles::TryReopen(File& file, Claim claim, const FileName& name,
 }
 
 // Preconditions: as above.
-Acquired OpenFiles::TryReopenAnew(File& file, const LiveClient& client, OnDelay on_delay,
+Acquired OpenFiles::TryReopenAnew(OpenFile& file, const LiveClient& client, OnDelay on_delay,
                                   Budget& budget) {
   if (can_open_by_handle()) {
     Acquired acquired = TryReopen(file, Claim::kFile, {}, client, on_delay, budget);
@@ -396,7 +395,7 @@ bool OpenFiles::RefusesHandles(Claim claim, std::errc error) {
 
 // Reopens by each name that the file has now, until one opens it. While the names change, the
 // server may already have another, which the client learns with the reply. Preconditions: as above.
-Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, OnDelay on_delay,
+Acquired OpenFiles::TryReopenByName(OpenFile& file, const LiveClient& client, OnDelay on_delay,
                                     Budget& budget) {
   Acquired acquired;
   acquired.error = kStale;
@@ -428,10 +427,10 @@ Acquired OpenFiles::TryReopenByName(File& file, const LiveClient& client, OnDela
 }
 
 // Preconditions: file.reopening is held.
-OpenFiles::Reopened OpenFiles::ReopenLocked(Reopening how, File& file, const StateId& used,
+OpenFiles::Reopened OpenFiles::ReopenLocked(Reopening how, OpenFile& file, const StateId& used,
                                             const LiveClient& client, OnDelay on_delay,
                                             Budget& budget) {
-  File::State later = file.CurrentState();
+  OpenFile::State later = file.CurrentState();
   if (file.closed.load() || later.lost || later.id != used) return {};
   Acquired acquired = how == Reopening::kReclaim
                           ? TryReopen(file, Claim::kPrevious, {}, client, on_delay, budget)
@@ -467,8 +466,8 @@ OpenFiles::Reopened OpenFiles::ReopenLocked(Reopening how, File& file, const Sta
 
 // The server may have kept the earlier state, which keeps others out, or have revoked it.
 // Preconditions: file.reopening is held.
-void OpenFiles::CloseEarlier(File& file, const LiveClient& client) {
-  const File::State earlier = file.CurrentState();
+void OpenFiles::CloseEarlier(OpenFile& file, const LiveClient& client) {
+  const OpenFile::State earlier = file.CurrentState();
   if (earlier.generation != client.generation) return;
   owners_.CloseLater(std::move(file.owner), file.handle, earlier.id);
 }

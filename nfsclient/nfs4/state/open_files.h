@@ -50,7 +50,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   using Budget = rpc::Caller::Budget;
 
   // The arguments of Open(). An empty `name`: `at` is the file, where can_open_by_handle().
-  struct OpenRequest {
+  struct Request {
     FileHandle at;
     std::string_view name;
     bool read = false;
@@ -83,7 +83,7 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   // False without sessions, and once the server has refused to.
   bool can_open_by_handle() const { return opens_by_handle_.load(); }
   // Opens or creates a file. `budget`: time left to the operation (rpc/retry.h).
-  Opened Open(const OpenRequest& request, const Credential& credential, Budget& budget);
+  Opened Open(const Request& request, const Credential& credential, Budget& budget);
 
   // Returns the state id for READ, WRITE and SETATTR; of null, the anonymous one.
   static StateId StateOf(const OpenState* state);
@@ -120,7 +120,6 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   void EndLease() { lease_.End(); }
 
  private:
-  using File = OpenFile;
   class State;
   using Claim = OpenArguments::Claim;
   enum class Reopening : uint8_t {
@@ -148,22 +147,23 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
     StateId used = {};     // of the open file
   };
 
-  static const std::shared_ptr<File>& FileOf(const OpenState& state);
+  static const std::shared_ptr<OpenFile>& FileOf(const OpenState& state);
   template <typename Find, typename Try>
   LockAttempt RepeatLockCall(Budget& budget, Find find, Try attempt);
   LockAttempt TryLock(LockOwner& owner, const RangeLock& wanted, Budget& budget);
   LockAttempt TryUnlock(LockOwner& owner, ByteRange range, bool release, Budget& budget);
   bool BeginLockCall(LockOwner& owner, LockAttempt& attempt, Budget& budget);
-  Reopened RecoverLocks(Reopening how, File& file, Acquired& opened, const LiveClient& client,
+  Reopened RecoverLocks(Reopening how, OpenFile& file, Acquired& opened, const LiveClient& client,
                         OnDelay on_delay, Budget& budget);
-  bool ReleaseLocksOf(File& file, Budget& budget);
-  std::unique_ptr<OpenState> Register(const OpenRequest& request, const Credential& credential,
+  bool ReleaseLocksOf(OpenFile& file, Budget& budget);
+  std::unique_ptr<OpenState> Register(const Request& request, const Credential& credential,
                                       uint64_t generation, Acquired acquired);
-  void Close(const std::shared_ptr<File>& file);
-  void CloseOnServer(File& file, Budget& budget);
-  bool TryCloseOnServer(File& file, Budget& budget);
+  void Close(const std::shared_ptr<OpenFile>& file);
+  void CloseOnServer(OpenFile& file, Budget& budget);
+  bool TryCloseOnServer(OpenFile& file, Budget& budget);
 
-  std::errc RecoverFile(File& file, const StateId& used, StateError state_error, Budget& budget);
+  std::errc RecoverFile(OpenFile& file, const StateId& used, StateError state_error,
+                        Budget& budget);
   Lease::Recovery RecoverAll(const LiveClient& client, Budget& budget);
   Lease::Recovery ReopenAll(const LiveClient& client, Budget& budget);
   bool SettleLocks(Budget& budget);
@@ -172,25 +172,27 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   bool UnlockAll(LockOwner& owner, const LockOwners::Opener& opener, Budget& budget);
   struct HeldState {
     StateId state;
-    std::shared_ptr<File> file;
+    std::shared_ptr<OpenFile> file;
     std::shared_ptr<LockOwner> owner;  // null: of the open file itself
   };
   std::vector<HeldState> StatesOf(uint64_t generation);
   Lease::Recovery RecoverRevoked(const LiveClient& client, Budget& budget);
   Reopened TakeRevocation(const HeldState& held, const LiveClient& client, Budget& budget);
-  std::vector<std::shared_ptr<File>> OpenedBefore(uint64_t generation);
+  std::vector<std::shared_ptr<OpenFile>> OpenedBefore(uint64_t generation);
   bool MayReclaim(const LiveClient& client) const;
-  Reopened Reopen(File& file, const StateId& used, const LiveClient& client, Budget& budget);
-  Reopened ReopenFile(Reopening how, File& file, const StateId& used, const LiveClient& client,
+  Reopened Reopen(OpenFile& file, const StateId& used, const LiveClient& client, Budget& budget);
+  Reopened ReopenFile(Reopening how, OpenFile& file, const StateId& used, const LiveClient& client,
                       OnDelay on_delay, Budget& budget);
-  Acquired TryReopen(File& file, Claim claim, const FileName& name, const LiveClient& client,
+  Acquired TryReopen(OpenFile& file, Claim claim, const FileName& name, const LiveClient& client,
                      OnDelay on_delay, Budget& budget);
-  Acquired TryReopenByName(File& file, const LiveClient& client, OnDelay on_delay, Budget& budget);
-  Acquired TryReopenAnew(File& file, const LiveClient& client, OnDelay on_delay, Budget& budget);
+  Acquired TryReopenByName(OpenFile& file, const LiveClient& client, OnDelay on_delay,
+                           Budget& budget);
+  Acquired TryReopenAnew(OpenFile& file, const LiveClient& client, OnDelay on_delay,
+                         Budget& budget);
   bool RefusesHandles(Claim claim, std::errc error);
-  void CloseEarlier(File& file, const LiveClient& client);
-  Reopened ReopenLocked(Reopening how, File& file, const StateId& used, const LiveClient& client,
-                        OnDelay on_delay, Budget& budget);
+  void CloseEarlier(OpenFile& file, const LiveClient& client);
+  Reopened ReopenLocked(Reopening how, OpenFile& file, const StateId& used,
+                        const LiveClient& client, OnDelay on_delay, Budget& budget);
 
   rpc::Caller& caller_;
   std::atomic<bool> stopped_{false};
@@ -202,8 +204,9 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   LockOwners lock_owners_;
   std::mutex mutex_;
   // This and below: guarded by mutex_.
-  std::unordered_set<std::shared_ptr<File>> files_;
-  std::vector<std::shared_ptr<File>> left_open_;  // closed files that are open on the server still
+  std::unordered_set<std::shared_ptr<OpenFile>> files_;
+  std::vector<std::shared_ptr<OpenFile>>
+      left_open_;                                 // closed files that are open on the server still
   size_t first_reopened_ = 0;                     // of the next RecoverAll()
   Lease lease_;                                      // its thread uses the others
 };

@@ -338,7 +338,7 @@ void OpenOwners::ReturnUnasked(const DelegationGrant& delegation, const FileHand
   // Whoever opens the file does not wait for it.
   constexpr std::chrono::seconds kTimeMax{1};
   Budget brief = budget.Until(rpc::Retry::Clock::now() + kTimeMax);
-  (void)ReturnDelegation(caller_, delegation.state, file, credential, brief);
+  (void)SendDelegReturn(caller_, delegation.state, file, credential, brief);
 }
 
 void OpenOwners::GiveUp(Unsettled call) {

@@ -38,10 +38,9 @@ bool FreeStateId(rpc::Caller& caller, const StateId& state,
   return !IsUnanswered(freed.error);
 }
 
-ClientIds::Status ReturnDelegation(rpc::Caller& caller, const StateId& delegation,
-                                   const FileHandle& file,
-                                   const sunrpc_auth::Credential& credential,
-                                   rpc::Caller::Budget& budget) {
+ClientIds::Status SendDelegReturn(rpc::Caller& caller, const StateId& delegation,
+                                  const FileHandle& file, const sunrpc_auth::Credential& credential,
+                                  rpc::Caller::Budget& budget) {
   for (;;) {
     Compound compound;
     compound.PutHandle(file).ReturnDelegation(delegation);

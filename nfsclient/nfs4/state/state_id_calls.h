@@ -34,10 +34,9 @@ Tested TestStateIds(rpc::Caller& caller, std::span<const StateId> states,
 
 // Sends DELEGRETURN until the server has answered, or `budget` ends: it takes back by itself what
 // it is not given. `file`: whose delegation it is.
-ClientIds::Status ReturnDelegation(rpc::Caller& caller, const StateId& delegation,
-                                   const FileHandle& file,
-                                   const sunrpc_auth::Credential& credential,
-                                   rpc::Caller::Budget& budget);
+ClientIds::Status SendDelegReturn(rpc::Caller& caller, const StateId& delegation,
+                                  const FileHandle& file, const sunrpc_auth::Credential& credential,
+                                  rpc::Caller::Budget& budget);
 
 }  // namespace nfswalk::protocol
 

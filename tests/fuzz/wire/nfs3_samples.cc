@@ -106,10 +106,10 @@ void AddChanges(std::vector<ReplySample>& samples) {
                    Xdr().Raw(Wcc()).Raw(Wcc()));
   Add<LinkReply>(samples, "LINK", kDecode, Xdr().Raw(PostOp()).Raw(Wcc()),
                  Xdr().Raw(PostOp()).Raw(Wcc()));
-  Add<SetAttributesReply>(samples, "SETATTR", kDecode, Wcc(), Wcc());
-  Add<protocol::WrittenReply>(
+  Add<FileChangeReply>(samples, "SETATTR", kDecode, Wcc(), Wcc());
+  Add<protocol::UnstableWriteReply>(
       samples, "WRITE",
-      [](rpc::XdrReader& in, protocol::WrittenReply& reply) {
+      [](rpc::XdrReader& in, protocol::UnstableWriteReply& reply) {
         DecodeReply(in, kTransferBytes, protocol::Stability::kUnstable, reply);
       },
       Xdr().Raw(Wcc()).U32(100, 2).U64(1), Wcc());

@@ -158,7 +158,7 @@ Violation TakeData(CompoundReader& reader) {
 
 Violation TakeWritten(CompoundReader& reader) {
   reader.Next(OP_PUTFH);
-  protocol::WrittenReply reply;
+  protocol::UnstableWriteReply reply;
   const bool taken = TakeWrite(reader, kTransferBytes, protocol::Stability::kUnstable, reply);
   if (reply.count_bytes > kTransferBytes) return "no more than was sent";
   if (taken && reply.count_bytes == 0) return "progress";

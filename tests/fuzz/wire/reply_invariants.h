@@ -149,7 +149,7 @@ inline Violation ViolationIn(const RenameReply& r) {
   return FirstOf({ViolationIn(r.from_directory), ViolationIn(r.to_directory)});
 }
 inline Violation ViolationIn(const RemoveReply& r) { return ViolationIn(r.directory); }
-inline Violation ViolationIn(const SetAttributesReply& r) { return ViolationIn(r.file); }
+inline Violation ViolationIn(const FileChangeReply& r) { return ViolationIn(r.file); }
 inline Violation ViolationIn(const RootReply& r, size_t handle_bytes_max) {
   if (r.error != kOk) return "";
   return FirstOf(

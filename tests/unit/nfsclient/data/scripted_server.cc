@@ -22,10 +22,10 @@ class ScriptedServer::Waiting final : public protocol::InFlight<Reply> {
     Reply reply;
     reply.error = call_->error;
     reply.file = call_->file;
-    if constexpr (!std::is_same_v<Reply, protocol::SetAttributesReply>) {
+    if constexpr (!std::is_same_v<Reply, protocol::FileChangeReply>) {
       reply.verifier = call_->verifier;
     }
-    if constexpr (std::is_same_v<Reply, protocol::WrittenReply>) {
+    if constexpr (std::is_same_v<Reply, protocol::UnstableWriteReply>) {
       reply.count_bytes = call_->count_bytes;
       reply.committed = call_->stability;
       if (reply.error == std::errc::no_space_on_device) server_.is_refusal_told_ = true;
@@ -191,7 +191,7 @@ protocol::WriteInFlight ScriptedServer::StartWrite(const FileHandle& /*file*/,
   Call call{.kind = Kind::kWrite, .offset = offset_bytes, .data = Bytes(data.begin(), data.end())};
   call.sent = data;
   call.stability = stability;
-  return std::make_unique<Waiting<protocol::WrittenReply>>(*this, Add(std::move(call)));
+  return std::make_unique<Waiting<protocol::UnstableWriteReply>>(*this, Add(std::move(call)));
 }
 
 protocol::CommitInFlight ScriptedServer::StartCommit(const FileHandle& /*file*/,
@@ -199,13 +199,14 @@ protocol::CommitInFlight ScriptedServer::StartCommit(const FileHandle& /*file*/,
   return std::make_unique<Waiting<protocol::CommitReply>>(*this, Add({.kind = Kind::kCommit}));
 }
 
-protocol::SetAttributesInFlight ScriptedServer::StartSetAttributes(
-    const FileHandle& /*file*/, const SetAttributes& attributes, const Credential&) {
+protocol::FileChangeInFlight ScriptedServer::StartSetAttributes(const FileHandle& /*file*/,
+                                                                const SetAttributes& attributes,
+                                                                const Credential&) {
   for (const Call* call : InFlight()) {
     expectations_->Require(call->kind == Kind::kCommit,
                            "P4: a SETATTR of the size is sent beside a WRITE or another");
   }
-  return std::make_unique<Waiting<protocol::SetAttributesReply>>(
+  return std::make_unique<Waiting<protocol::FileChangeReply>>(
       *this, Add({.kind = Kind::kSetSize, .size = *attributes.size_bytes}));
 }
 

@@ -94,9 +94,9 @@ class ScriptedServer final : public fixtures::WrappedProtocol<ScriptedServer> {
                                      std::span<const std::byte> data, protocol::Stability stability,
                                      const protocol::OpenState*, const Credential&) override;
   protocol::CommitInFlight StartCommit(const FileHandle& file, const Credential&) override;
-  protocol::SetAttributesInFlight StartSetAttributes(const FileHandle& file,
-                                                     const SetAttributes& attributes,
-                                                     const Credential&) override;
+  protocol::FileChangeInFlight StartSetAttributes(const FileHandle& file,
+                                                  const SetAttributes& attributes,
+                                                  const Credential&) override;
 
  private:
   template <class Reply>

@@ -81,12 +81,13 @@ const std::vector<Procedure>& Procedures() {
   static const Xdr two_wccs = Wcc().Raw(Wcc());
   static const std::vector<Procedure> all = {
       Of<AttributesReply>("GETATTR", WireAttributes().xdr(), {}),
-      Of<SetAttributesReply>("SETATTR", Wcc(), Wcc()),
+      Of<FileChangeReply>("SETATTR", Wcc(), Wcc()),
       Of<LookupReply>("LOOKUP", Xdr().Bytes(kHandle).Raw(PostOp()).Raw(PostOp()), PostOp()),
       Of<AccessReply>("ACCESS", PostOp().U32(0x1f), PostOp()),
       Of<ReadLinkReply>("READLINK", PostOp(NF3LNK).Bytes("target"), PostOp()),
       Of<ReadReply>("READ", ReadOk("data", 4, true), PostOp(), std::span<std::byte>(into)),
-      Of<WrittenReply>("WRITE", WriteOk(5, FILE_SYNC), Wcc(), size_t{5}, Stability::kFileSync),
+      Of<UnstableWriteReply>("WRITE", WriteOk(5, FILE_SYNC), Wcc(), size_t{5},
+                             Stability::kFileSync),
       Of<CommitReply>("COMMIT", Wcc().U64(1), Wcc()),
       Of<CreateReply>("CREATE, MKDIR, SYMLINK, MKNOD", created, Wcc()),
       Of<RemoveReply>("REMOVE, RMDIR", Wcc(), Wcc()),
@@ -287,8 +288,8 @@ TEST(DecodeWrite, RefusesACountThatWasNotSentAndDataThatIsLessStableThanAsked) {
               {5, FILE_SYNC, 5, true, Stability::kUnstable},
               {5, 3, 5, false, Stability::kUnstable}};
   for (const auto& row : rows) {
-    const auto reply = Decoded<WrittenReply>(Xdr().U32(0).Raw(WriteOk(row.count, row.committed)),
-                                             row.sent, row.requested);
+    const auto reply = Decoded<UnstableWriteReply>(
+        Xdr().U32(0).Raw(WriteOk(row.count, row.committed)), row.sent, row.requested);
     EXPECT_EQ(reply.error, row.good ? kOk : std::errc::io_error)
         << row.count << " " << row.committed << " " << row.sent;
     EXPECT_EQ(reply.count_bytes, row.good ? row.count : 0u);

@@ -52,7 +52,7 @@ class AclTest : public testing::TestWithParam<uint32_t> {
     file_ = nfs_->Lookup(root_, "f", kRoot).handle;
   }
   XattrReply Get() { return nfs_->GetAcl(file_, kRoot); }
-  SetAttributesReply Set(const std::string& acl) { return nfs_->SetAcl(file_, acl, kRoot); }
+  FileChangeReply Set(const std::string& acl) { return nfs_->SetAcl(file_, acl, kRoot); }
 
   FakeNfs4 server_;
   std::unique_ptr<Protocol> nfs_;

@@ -40,13 +40,13 @@ class CopyTest : public testing::Test {
     const FileHandle handle = nfs_->Lookup(root_, name, kRoot).handle;
     return {handle, nfs_->Open(root_, name, handle, true, true, kRoot)};
   }
-  SetAttributesReply Copy(const CopiedRange& range) {
+  FileChangeReply Copy(const CopiedRange& range) {
     return *nfs_->StartCopy(to_.handle, to_.open.state.get(), from_.handle, from_.open.state.get(),
                             range, kRoot)
                 ->Finish();
   }
   // The last three of "from" to the front of "to".
-  SetAttributesReply CopyThree() { return Copy({.source_offset_bytes = 7, .size_bytes = 3}); }
+  FileChangeReply CopyThree() { return Copy({.source_offset_bytes = 7, .size_bytes = 3}); }
   std::string target() { return server_.Find("to")->data; }
   bool is_committed() {
     const auto node = server_.Find("to");
@@ -60,7 +60,7 @@ class CopyTest : public testing::Test {
 };
 
 TEST_F(CopyTest, APartIsOnStableStorageOfTheOtherFile) {
-  const SetAttributesReply reply =
+  const FileChangeReply reply =
       Copy({.source_offset_bytes = 2, .offset_bytes = 8, .size_bytes = 5});
   EXPECT_EQ(reply.error, kOk);
   EXPECT_EQ(reply.copied_bytes, 5u);
@@ -98,7 +98,7 @@ TEST_F(CopyTest, AServerThatLosesEachCopyIsNotAskedForEver) {
 TEST_F(CopyTest, AFailureIsTheServers) {
   for (const int status : {NFS4ERR_NOSPC, NFS4ERR_DQUOT, NFS4ERR_FBIG, NFS4ERR_IO, NFS4ERR_INVAL}) {
     server_.Inject(kOpCopy, {.status = status});
-    const SetAttributesReply reply = CopyThree();
+    const FileChangeReply reply = CopyThree();
     EXPECT_NE(reply.error, kOk) << status;
     EXPECT_NE(reply.error, kNotSupported) << status;
   }

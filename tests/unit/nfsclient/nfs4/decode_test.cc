@@ -140,7 +140,7 @@ TEST(TakeWrite, RefusesDataThatIsLessStableThanAskedAndCountsBeyondTheDataSent) 
               {10, 2, true, Stability::kUnstable},
               {10, 3, false, Stability::kUnstable}};
   for (const auto& row : rows) {
-    WrittenReply reply;
+    UnstableWriteReply reply;
     EXPECT_EQ(ErrorOf(OP_WRITE, Xdr().U32(row.count, row.committed).U64(7),
                       [&](CompoundReader& r) { return TakeWrite(r, 10, row.requested, reply); }),
               row.good ? kOk : kIo);
@@ -396,7 +396,7 @@ TEST(Take, RefusesTheResultOfAnotherOperation) {
   uint32_t granted = 0;
   std::string target;
   ReadReply read;
-  WrittenReply written;
+  UnstableWriteReply written;
   uint64_t verifier = 0;
   ReadDirReply entries;
   ChangeInfo change;

@@ -34,7 +34,7 @@ class SpaceTest : public testing::Test {
   SeekReply Seek(uint64_t offset, Content content) {
     return nfs_->Seek(file_, offset, content, open_.state.get(), kRoot);
   }
-  SetAttributesReply Allocate(const Allocation& allocation) {
+  FileChangeReply Allocate(const Allocation& allocation) {
     return *nfs_->StartAllocate(file_, allocation, open_.state.get(), kRoot)->Finish();
   }
   std::string data() { return server_.Find("f")->data; }
@@ -72,12 +72,12 @@ TEST_F(SpaceTest, AnEndWhereDataWasLookedForIsNoData) {
 }
 
 TEST_F(SpaceTest, AllocatedSpaceGrowsTheFileAndAHoleDoesNot) {
-  const SetAttributesReply grown = Allocate({.offset_bytes = 20, .size_bytes = 4});
+  const FileChangeReply grown = Allocate({.offset_bytes = 20, .size_bytes = 4});
   EXPECT_EQ(grown.error, kOk);
   ASSERT_TRUE(grown.file.after.has_value());
   EXPECT_EQ(grown.file.after->size_bytes, 24u);
   EXPECT_TRUE(grown.file.before.has_value());
-  const SetAttributesReply cut = Allocate({.offset_bytes = 8, .size_bytes = 99, .is_hole = true});
+  const FileChangeReply cut = Allocate({.offset_bytes = 8, .size_bytes = 99, .is_hole = true});
   EXPECT_EQ(cut.error, kOk);
   EXPECT_EQ(data(), std::string("data") + std::string(20, '\0'));
 }

@@ -35,13 +35,11 @@ class XattrTest : public testing::Test {
   }
   XattrReply Get(const std::string& name) { return nfs_->GetXattr(file_, name, kRoot); }
   XattrNamesReply List() { return nfs_->ListXattrs(file_, kRoot); }
-  SetAttributesReply Set(const std::string& name, const std::string& value,
-                         XattrMode how = XattrMode::kEither) {
+  FileChangeReply Set(const std::string& name, const std::string& value,
+                      XattrMode how = XattrMode::kEither) {
     return nfs_->SetXattr(file_, name, value, how, kRoot);
   }
-  SetAttributesReply Remove(const std::string& name) {
-    return nfs_->RemoveXattr(file_, name, kRoot);
-  }
+  FileChangeReply Remove(const std::string& name) { return nfs_->RemoveXattr(file_, name, kRoot); }
   void Forge(int operation, const Xdr& result) {
     server_.Inject(operation, {.kind = Kind::kForged,
                                .forge = [result](const std::string&) { return result.str(); }});
@@ -94,7 +92,7 @@ TEST_F(XattrTest, TheModeSaysWhatMayBeThere) {
 }
 
 TEST_F(XattrTest, AChangeTellsTheAttributesBeforeAndAfter) {
-  for (const SetAttributesReply& reply : {Set("n", "v"), Remove("n")}) {
+  for (const FileChangeReply& reply : {Set("n", "v"), Remove("n")}) {
     ASSERT_TRUE(reply.file.before && reply.file.after);
     EXPECT_EQ(reply.file.before->change + 1, reply.file.after->change);
     EXPECT_TRUE(reply.file.atomic);

@@ -130,7 +130,7 @@ TEST_P(Transfer, AWriteOutlivesTheWaitsForIt) {
   EXPECT_FALSE(HasEnded(started));
   server_.AwaitCalls(op_.write, 1);
   EXPECT_FALSE(HasEnded(started));
-  std::optional<WrittenReply> reply;
+  std::optional<UnstableWriteReply> reply;
   std::jthread other([&] { reply = started->Finish(); });
   server_.ExecuteHeld();
   other.join();

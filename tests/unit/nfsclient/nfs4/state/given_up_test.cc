@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Its caller was told that it failed.
 TEST_F(GivenUpTest, ACreationIsNotMadeLater) {
-  const auto give_up = [&](const OpenFiles::OpenRequest& request) {
+  const auto give_up = [&](const OpenFiles::Request& request) {
     server_.Inject(OP_OPEN, {Kind::kLoseCall}, kForEver);
     EXPECT_EQ(Open(request).error, std::errc::timed_out);
     EndFaultsAtNext(OP_OPEN);
@@ -106,7 +106,7 @@ TEST_F(GivenUpTest, ACreationIsNotMadeLater) {
     give_up(CreateRequest("new", how));
     EXPECT_FALSE(server_.Find("new"));
   }
-  OpenFiles::OpenRequest truncating = CreateRequest("f", How::kUnchecked);
+  OpenFiles::Request truncating = CreateRequest("f", How::kUnchecked);
   truncating.attributes.size_bytes = 0;
   give_up(truncating);
   EXPECT_EQ(server_.Find("f")->data, "hello");

@@ -58,16 +58,15 @@ class OpenFilesTest : public testing::Test {
   // The one that each client id begins with.
   static int ClientOperation() { return MinorVersion() == 0 ? int{OP_SETCLIENTID} : kOpExchangeId; }
 
-  OpenFiles::Opened Open(const OpenFiles::OpenRequest& request,
-                         const Credential& credential = kUser) {
+  OpenFiles::Opened Open(const OpenFiles::Request& request, const Credential& credential = kUser) {
     rpc::Caller::Budget budget = caller_->NewBudget();
     return open_files_->Open(request, credential, budget);
   }
-  OpenFiles::OpenRequest OpenRequest(const std::string& name = "f") {
+  OpenFiles::Request OpenRequest(const std::string& name = "f") {
     return {.at = root_, .name = names_.emplace_back(name), .read = true, .write = true};
   }
-  OpenFiles::OpenRequest CreateRequest(const std::string& name, How how) {
-    OpenFiles::OpenRequest request = OpenRequest(name);
+  OpenFiles::Request CreateRequest(const std::string& name, How how) {
+    OpenFiles::Request request = OpenRequest(name);
     request.how = how;
     return request;
   }

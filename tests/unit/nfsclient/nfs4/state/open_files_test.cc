@@ -27,7 +27,7 @@ TEST_F(OpenFilesTest, AnOpenFileIsReadThroughItsStateAndClosedByItsDestructor) {
 }
 
 TEST_F(OpenFilesTest, AnOpenReturnsTheFileAndTheDirectorysChange) {
-  OpenFiles::OpenRequest request = CreateRequest("new", How::kUnchecked);
+  OpenFiles::Request request = CreateRequest("new", How::kUnchecked);
   request.attributes.mode = 0640;
   const OpenFiles::Opened opened = Open(request);
   ASSERT_EQ(opened.error, kOk);
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(All, RefusedOpen,
 TEST_F(OpenFilesTest, AGuardedCreateWhoseStateWasLostDoesNotFailWithEEXIST) {
   server_.Inject(OP_OPEN_CONFIRM, Fails(NFS4ERR_BAD_STATEID));
   EXPECT_EQ(Open(CreateRequest("new", How::kGuarded)).error, kOk);
-  const OpenFiles::OpenRequest request = CreateRequest("newer", How::kGuarded);
+  const OpenFiles::Request request = CreateRequest("newer", How::kGuarded);
   server_.Before(OP_OPEN_CONFIRM, [&] { server_.Restart(false); });
   server_.ExpireLeases();  // the next OPEN has a new owner, to be confirmed
   EXPECT_EQ(Open(request).error, kOk);
@@ -161,7 +161,7 @@ TEST_F(OpenFilesTest, AGuardedCreateWhoseStateWasLostDoesNotFailWithEEXIST) {
 }
 
 TEST_F(OpenFilesTest, ARefusedNumericOwnerIsSentAsAName) {
-  OpenFiles::OpenRequest request = CreateRequest("new", How::kUnchecked);
+  OpenFiles::Request request = CreateRequest("new", How::kUnchecked);
   request.attributes.uid = 1000;
   server_.Inject(OP_OPEN, Fails(NFS4ERR_BADOWNER));
   EXPECT_EQ(Open(request).error, kOk);

@@ -294,7 +294,7 @@ class HeldOperation {
 // WIRE-1.
 TEST_F(OpenFilesRecoveryTest, AWaitForTheClientIdOfAnotherThreadEndsAtTheDeadline) {
   HeldOperation held(server_, OP_SETCLIENTID);
-  const OpenFiles::OpenRequest request = OpenRequest();
+  const OpenFiles::Request request = OpenRequest();
   std::thread other([&] { EXPECT_EQ(Open(request).error, kOk); });
   held.AwaitReached();
   {
