@@ -68,6 +68,6 @@ exec env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbi
 echo "bare_debian.sh: makes a $suite in $root" >&2
 set -m # else the tests would begin with SIGINT ignored
 setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child --propagation private \
-  bash -c "$enter" - "$root" "$suite" "${MIRROR-}" "$PWD" "$@" &
+  bash -c "$enter" - "$root" "$suite" "${MIRROR-}" "$PWD" "$@" </dev/null &
 inside=$!
 wait "$inside"
