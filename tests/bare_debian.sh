@@ -52,8 +52,8 @@ said=$(debootstrap --variant=minbase "$suite" "$root" $mirror 2>&1) || {
   exit 2
 }
 mount --bind "$root" "$root"
-mkdir -p "$root/old" "$root/root/nfswalk"
-mount --bind "$checkout" "$root/root/nfswalk"
+mkdir -p "$root/old" "$root/srv/nfswalk"
+mount --bind "$checkout" "$root/srv/nfswalk"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
 mount --rbind /dev "$root/dev"
@@ -61,7 +61,7 @@ mount -t tmpfs tmpfs "$root/run"
 cd "$root"
 pivot_root . old
 umount -l /old
-cd /root/nfswalk
+cd /srv/nfswalk
 exec env -i HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
   ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} ${no_proxy:+"no_proxy=$no_proxy"} "$@"
 '
