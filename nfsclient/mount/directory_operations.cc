@@ -152,8 +152,9 @@ class Listing {
       listed.stat = StatOf(*entry.attributes, attempt_.file_system.inode_numbers);
     }
     // mounted_on_fileid (RFC 7530 5.8.2.23): of the directory's own file system, unless the server
-    // repeats the mounted root's there.
+    // repeats the mounted root's there. Nothing else is of another one (ATTR-21).
     const bool is_mounted_roots = entry.attributes && entry.attributes->fsid != fsid_ &&
+                                  entry.attributes->type == FileType::kDirectory &&
                                   entry.attributes->fileid == entry.fileid;
     if (!is_mounted_roots) listed.stat.st_ino = NumberOf(fsid_, entry.fileid);
     if (plus_) {

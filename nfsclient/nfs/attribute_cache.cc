@@ -215,6 +215,25 @@ void CompareLate(Superblock& superblock, Inode& inode, const Attributes& known,
   superblock.contradictions.Add(inode.attribute_generation, {reply, number});
 }
 
+// Whether the reply shows the inode in another file system than the one it has been in, where that
+// is not believed: not before two replies in a row have shown it (ATTR-21).
+bool IsForeign(Superblock& superblock, Inode& inode, const Attributes& known,
+               const Attributes& reply) {
+  if (reply.fsid == known.fsid) return false;
+  if (Has(inode, icache::kInvalidChange)) {
+    const auto last = superblock.contradictions.Find(inode.attribute_generation);
+    if (last && last->shown.fsid == reply.fsid) return false;
+  }
+  InvalidateLocked(superblock, inode);
+  superblock.contradictions.Add(inode.attribute_generation, {reply, 1});
+  return true;
+}
+
+// Whether a reply to a change of our own is of the inode. One that is not is asked for.
+bool IsOf(const Inode& inode, const Attributes& known, const Attributes& reply) {
+  return reply.fileid == inode.fileid && reply.fsid == known.fsid;
+}
+
 // False if the change was made, or may have been.
 bool WasRefused(std::errc outcome) { return outcome != std::errc{} && IsKnown(outcome); }
 
@@ -305,6 +324,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   }
   Attributes known;
   inode.LoadAttributes(known);
+  if (IsForeign(superblock, inode, known, attributes)) return {};
   bool changed = ContentDiffers(inode, known, attributes);
   bool in_order = static_cast<int64_t>(stamp.generation - inode.attribute_generation) > 0;
   if (!in_order) {
@@ -372,7 +392,7 @@ uint64_t UpdateAfterOwnChange(Superblock& superblock, Inode& inode,
     late = overtaken;
     if (!late) change_id = inode.change_id.load(std::memory_order_relaxed);
   }
-  if (late || !wcc.after || wcc.after->fileid != inode.fileid || IsForgotten(inode)) {
+  if (late || !wcc.after || !IsOf(inode, known, *wcc.after) || IsForgotten(inode)) {
     InvalidateLocked(superblock, inode);
     return change_id;
   }
@@ -390,8 +410,7 @@ void UpdateAfterOwnWrites(Superblock& superblock, Inode& inode, ChangedBy change
   Attributes known;
   inode.LoadAttributes(known);
   const bool overtaken = static_cast<int64_t>(since.generation - inode.attribute_generation) < 0;
-  const bool is_latest =
-      latest && !overtaken && latest->fileid == inode.fileid && !IsForgotten(inode);
+  const bool is_latest = latest && !overtaken && IsOf(inode, known, *latest) && !IsForgotten(inode);
   since.generation = Barrier(superblock);  // no reply to an earlier request may undo our change
   if (changed_by == ChangedBy::kOthers) {
     NoteForeignChange(superblock, inode, rcu::CoarseNowNs());

@@ -52,7 +52,7 @@ std::expected<DentryRef, std::errc> AskServer(Superblock& superblock, DentryRef&
   if (!reply.attributes) {
     auto attributes = superblock.protocol->GetAttributes(reply.handle, credential);
     if (attributes.error != std::errc{}) return std::unexpected(attributes.error);
-    reply.attributes = attributes.attributes;
+    protocol::TakeAttributes(attributes.attributes, reply);
   }
   auto inode = FetchInode(superblock, reply.handle, *reply.attributes, stamp);
   if (!inode) return std::unexpected(inode.error());

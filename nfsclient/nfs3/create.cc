@@ -64,6 +64,7 @@ CreateReply Nfs3::FinishExclusive(CreateReply created, Budget& budget, const Fil
   const FileChangeReply set = SetAttributesOf(*created.handle, attributes, credential);
   if (set.error == kOk) {
     created.attributes = set.file.after;
+    LeaveOutForeign(created.attributes, created.directory.after);
     return created;
   }
   // Leaves no file with other attributes than requested. If it is stale, the name may lead to

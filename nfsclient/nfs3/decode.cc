@@ -15,6 +15,10 @@
 #include "rcu/mix64.h"
 
 namespace nfswalk::protocol {
+void LeaveOutForeign(OptionalAttributes& object, const OptionalAttributes& directory) {
+  if (object && directory && object->fsid != directory->fsid) object.reset();
+}
+
 namespace {
 
 using rpc::XdrReader;
@@ -70,14 +74,6 @@ void Get(XdrReader& in, Attributes& a) {
 
 void Get(XdrReader& in, OptionalAttributes& attributes) {
   if (in.Bool()) Get(in, attributes.emplace());
-}
-
-// Leaves out the attributes of a file that would be in another file system than its directory, as
-// only a directory can be (ATTR-21): nfs-ganesha 4.3 sends fsid 0, and the verifier for times, of a
-// file that an EXCLUSIVE CREATE is making.
-void LeaveOutForeign(OptionalAttributes& object, const OptionalAttributes& directory) {
-  if (!object || !directory || object->type == FileType::kDirectory) return;
-  if (object->fsid != directory->fsid) object.reset();
 }
 
 void SkipAttributes(XdrReader& in) {

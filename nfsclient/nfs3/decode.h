@@ -26,6 +26,11 @@ namespace nfswalk::protocol {
 
 inline constexpr size_t kNfs3HandleBytesMax = 64;
 
+// Leaves out attributes of another file system than the directory's, which are asked for where they
+// are needed (ATTR-21): nfs-ganesha 4.3 sends fsid 0 now and then, of a file that an EXCLUSIVE
+// CREATE is making with the verifier for times.
+void LeaveOutForeign(OptionalAttributes& object, const OptionalAttributes& directory);
+
 void DecodeReply(rpc::XdrReader& in, AttributesReply& reply);
 void DecodeReply(rpc::XdrReader& in, LookupReply& reply);
 void DecodeReply(rpc::XdrReader& in, AccessReply& reply);

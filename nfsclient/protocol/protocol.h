@@ -68,6 +68,13 @@ struct LookupPathReply {
   std::optional<uint32_t> granted = {};
   std::vector<PathStep> steps = {};
 };
+// Adds what GETATTR has said of a file whose LOOKUP was answered without attributes. Only a
+// directory can be in another file system than the directory that has it (ATTR-21).
+inline void TakeAttributes(const Attributes& asked, LookupReply& found) {
+  found.attributes = asked;
+  if (asked.type == FileType::kDirectory || !found.directory) return;
+  found.attributes->fsid = found.directory->fsid;
+}
 // Takes a LOOKUP's reply for that of a path of one name. Preconditions: attributes, or an error.
 inline void TakeLookup(const LookupReply& found, LookupPathReply& reply) {
   reply.error = found.error;
@@ -557,7 +564,7 @@ class Protocol {
       if (found.error == std::errc{} && !found.attributes) {
         const AttributesReply attributes = GetAttributes(found.handle, credential);
         found.error = attributes.error;
-        found.attributes = attributes.attributes;
+        TakeAttributes(attributes.attributes, found);
       }
       TakeLookup(found, reply);
     } else if (question.rights) {

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -171,12 +172,13 @@ INSTANTIATE_TEST_SUITE_P(Versions, MountCrossingTest, testing::Values(4),
 // A server in memory, whose version 3 crosses, too, and that knows what is mounted on.
 class MountFsidTest : public MountRun {
  protected:
-  void MountFake() {
-    const bool is_v3 = GetParam() == 3;
-    const uint16_t port = is_v3 ? nfs3_.port() : nfs4_.port();
-    MountUrl(is_v3 ? fmt::format("nfs://127.0.0.1/export?version=3&port={0}&mountport={0}", port)
-                   : fmt::format("nfs://127.0.0.1/?version=4&port={}", port),
-             "");
+  void MountFake(const std::string& options = "") {
+    const uint16_t port = GetParam() == 3 ? nfs3_.port() : nfs4_.port();
+    const std::string url =
+        GetParam() == 3
+            ? fmt::format("nfs://127.0.0.1/export?version=3&port={0}&mountport={0}", port)
+            : fmt::format("nfs://127.0.0.1/?version=4&port={}", port);
+    MountUrl(url, options);
   }
   protocol::FakeTreeServer& fake() {
     return GetParam() == 3 ? static_cast<protocol::FakeTreeServer&>(nfs3_) : nfs4_;
@@ -236,6 +238,63 @@ TEST_P(MountFsidTest, AFileIdThatIsUsedAgainIsAnotherFile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, MountFsidTest, fixtures::AllVersions(),
+                         fixtures::VersionTestName);
+
+// nfs-ganesha 4.3 sends fsid 0 now and then, over version 3.
+class MountMistakenFsidTest : public MountFsidTest {
+ protected:
+  using Mistake = std::function<void(protocol::ToldAttributes&)>;
+
+  // A file and a directory in a directory, whose attributes these change.
+  void PutTree(const Mistake& of_directory, const Mistake& of_entries) {
+    fake().Put("d", {.type = FakeNode::Type::kDirectory, .lie = of_directory});
+    fake().Put("d/file", {.lie = of_entries});
+    fake().Put("d/directory", {.type = FakeNode::Type::kDirectory, .lie = of_entries});
+    for (const char* name : {"file", "directory"}) {
+      numbers_[name] = fake().Find(std::string("d/") + name)->fileid;
+    }
+  }
+  // The first of every two replies is mistaken.
+  static Mistake EveryOther() {
+    return [replies = 0](protocol::ToldAttributes& told) mutable {
+      if (++replies % 2 == 1) told.fsid = 0;
+    };
+  }
+  void ExpectNumbers() {
+    MountFake("actimeo=0");
+    for (int i = 0; i < 20; ++i) {
+      const auto listed = ListedNumbers(At("d"));
+      EXPECT_EQ(listed.at("."), StatOf(At("d")).st_ino);
+      for (const auto& [name, number] : numbers_) {
+        EXPECT_EQ(listed.at(name), number) << name << " in listing " << i;
+        EXPECT_EQ(StatOf(At("d/" + name)).st_ino, number) << name << " after listing " << i;
+      }
+    }
+  }
+
+  std::map<std::string, uint64_t> numbers_;
+};
+
+TEST_P(MountMistakenFsidTest, FilesAreShownWithTheirOwn) {
+  PutTree(nullptr, EveryOther());
+  ExpectNumbers();
+}
+
+TEST_P(MountMistakenFsidTest, AListedDirectoryIsShownWithItsOwn) {
+  PutTree(EveryOther(), nullptr);
+  ExpectNumbers();
+}
+
+// The LOOKUP and the GETATTR behind it.
+TEST_P(MountMistakenFsidTest, AFileIsShownWithItsDirectorysAlthoughTwoRepliesAreMistaken) {
+  fake().Put("f", {.lie = [replies = 0](protocol::ToldAttributes& told) mutable {
+               if (++replies <= 2) told.fsid = 0;
+             }});
+  MountFake();
+  EXPECT_EQ(StatOf(At("f")).st_ino, fake().Find("f")->fileid);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, MountMistakenFsidTest, testing::Values(3),
                          fixtures::VersionTestName);
 
 }  // namespace

@@ -254,6 +254,45 @@ TEST_F(AttributesFresh, AreThoseOfSomeReplyAlthoughTheFileChangesAllTheTime) {
   EXPECT_GE(taken_in, kReplies / 10);
 }
 
+// ATTR-21.
+TEST_F(AttributesFresh, AreNotThoseOfAnotherFileSystemBeforeTwoRepliesInARowShowIt) {
+  Mount();
+  const icache::InodeRef inode = InodeOf("d/f");
+  const auto shown = [&] {
+    protocol::Attributes attributes;
+    nfs::CopyAttributes(*inode, attributes);
+    return attributes;
+  };
+  const protocol::Attributes known = shown();
+  protocol::Attributes other = known;
+  other.fsid += 1;
+  other.mtime.seconds += 1;
+  const auto fresh = [&] {
+    return nfs::AttributesFresh(superblock(), *inode, SteeredClock::Now());
+  };
+  const auto take_in = [&](const protocol::Attributes& reply) {
+    EXPECT_EQ(nfs::UpdateAttributes(superblock(), *inode, reply, nfs::Stamp(superblock())), kOk);
+    return fresh();
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(take_in(other));
+    EXPECT_EQ(shown(), known);
+    EXPECT_TRUE(take_in(known));
+  }
+  (void)nfs::UpdateAfterOwnChange(superblock(), *inode, {.before = {}, .after = other},
+                                  nfs::Stamp(superblock()));
+  EXPECT_FALSE(fresh());
+  EXPECT_EQ(shown(), known);
+  EXPECT_TRUE(take_in(known));
+  nfs::UpdateAfterOwnWrites(superblock(), *inode, nfs::ChangedBy::kUs, other,
+                            nfs::Stamp(superblock()), 0, 0);
+  EXPECT_FALSE(fresh());
+  EXPECT_EQ(shown(), known);
+  EXPECT_FALSE(take_in(other));
+  EXPECT_TRUE(take_in(other));
+  EXPECT_EQ(shown(), other);
+}
+
 // DELEG-1. The GETATTR was sent behind the OPEN, and answered before a change of another client
 // that the OPEN has seen, and that was known before.
 TEST_F(AttributesFresh, AreNoneFromBeforeTheGrantOfADelegation) {

@@ -365,7 +365,7 @@ TEST(DecodeReadDir, AllocatesForEntriesThatTheReplyCanHold) {
 }
 
 // ATTR-21.
-TEST(DecodeReadDir, LeavesOutAttributesOfAFileThatWouldBeInAnotherFileSystem) {
+TEST(DecodeReadDir, LeavesOutAttributesOfAnotherFileSystem) {
   const auto entry = [](const std::string& name, uint32_t type, uint64_t fsid) {
     return Entry(name, name[0])
         .U32(1)
@@ -379,8 +379,21 @@ TEST(DecodeReadDir, LeavesOutAttributesOfAFileThatWouldBeInAnotherFileSystem) {
   EXPECT_FALSE(reply.entries[0].attributes);
   EXPECT_TRUE(reply.entries[0].handle) << "the name is good";
   EXPECT_TRUE(reply.entries[1].attributes);
-  EXPECT_TRUE(reply.entries[2].attributes) << "a file system may be mounted on it";
+  EXPECT_FALSE(reply.entries[2].attributes) << "where one is mounted, LOOKUP crosses";
   EXPECT_FALSE(reply.entries[3].attributes);
+}
+
+// ATTR-21.
+TEST(DecodeLookup, LeavesOutAttributesOfAnotherFileSystem) {
+  for (const uint32_t type : {NF3REG, NF3DIR}) {
+    for (const uint64_t fsid : {WireAttributes().fsid, uint64_t{0}}) {
+      const Xdr object = Xdr().U32(1).Raw(WireAttributes{.type = type, .fsid = fsid}.xdr());
+      const auto reply =
+          Decoded<LookupReply>(Xdr().U32(NFS3_OK).Bytes("handle").Raw(object).Raw(PostOp(NF3DIR)));
+      EXPECT_EQ(reply.error, std::errc{});
+      EXPECT_EQ(reply.attributes.has_value(), fsid != 0) << type;
+    }
+  }
 }
 
 TEST(DecodeReadDir, RemovedDirectoryIsESTALE) {
