@@ -56,6 +56,7 @@ std::vector<BatchLookup::Item> BatchLookup::Collect(std::span<StoppedWalk> walks
   std::vector<Item> items;
   items.reserve(walks.size());
   for (StoppedWalk& walk : walks) {
+    if (walk.need == NeedRef::kGetattrRpc) WakeDelegation(superblock_, *walk.at.inode());
     const bool is_known = walk.need == NeedRef::kGetattrRpc || walk.need == NeedRef::kAccessRpc;
     if (HasAttributes(superblock_, walk) || (!is_known && !IsAboutName(walk.need))) continue;
     Item item{.walk = &walk, .rights = walk.need == NeedRef::kAccessRpc};
@@ -182,7 +183,7 @@ std::errc BatchLookup::Ask(std::span<Item> items) {
       TakeIn(*asked[i], reply, samples[i]);
       continue;
     }
-    PathPrimer& primer = primers[i].emplace(superblock_, credential_, samples[i].stamp);
+    PathPrimer& primer = primers[i].emplace(superblock_, credential_, samples[i].stamp, due_);
     primer.Begin(asked[i]->walk->at, reply);
     const auto& names = asked[i]->path.names;
     const bool has_step = !reply.steps.empty();
@@ -213,6 +214,7 @@ void BatchLookup::TakeIn(Item& item, const LookupPathReply& reply, const Sample&
                                           &context) != std::errc{}) {
     return;
   }
+  due_.Note(inode, context);
   if (!item.name.empty()) return TakeName(item, reply, sample);
   if (reply.error != std::errc{} || !reply.granted || !reply.directory) return;
   CacheAccess(superblock_, inode, credential_, *reply.granted, sample.stamp.sent_at_ns,

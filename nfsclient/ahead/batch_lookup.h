@@ -20,6 +20,7 @@
 
 #include "nfsclient/ahead/path_primer.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "sunrpc_auth/credential_cache.h"
@@ -36,9 +37,11 @@ struct StoppedWalk {
 class BatchLookup {
  public:
   // `dont_cache`: files at the end of a path are dropped as after a scan, with this.
-  BatchLookup(Superblock& superblock, const sunrpc_auth::CredentialRef& credential,
-                 bool dont_cache)
-      : superblock_(superblock), credential_(credential), dont_cache_(dont_cache) {}
+  BatchLookup(Superblock& superblock, const sunrpc_auth::CredentialRef& credential, bool dont_cache)
+      : superblock_(superblock),
+        credential_(credential),
+        dont_cache_(dont_cache),
+        due_(superblock, credential) {}
 
   // Errors: timed_out, operation_canceled: the walks must not ask by themselves; the walks meet all
   // others. Throws std::bad_alloc with nothing half done.
@@ -76,6 +79,7 @@ class BatchLookup {
   const bool dont_cache_;
   std::unordered_set<const icache::Inode*> listed_;
   std::vector<vfs::DentryRef> scanned_;
+  DueDelegations due_;
 };
 
 }  // namespace nfswalk::nfs

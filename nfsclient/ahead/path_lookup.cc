@@ -77,7 +77,8 @@ std::expected<size_t, std::errc> PrimePath(Superblock& superblock, DentryRef& di
   if (reply.error == std::errc::timed_out || reply.error == std::errc::operation_canceled) {
     return std::unexpected(reply.error);
   }
-  PathPrimer primer(superblock, credential, stamp);
+  DueDelegations due(superblock, credential);
+  PathPrimer primer(superblock, credential, stamp, due);
   primer.Begin(directory, reply);
   for (size_t i = 0; i < std::min(reply.steps.size(), names.names.size()); ++i) {
     // Reserve the next name before this one becomes visible: a walk right behind must wait for it

@@ -37,6 +37,7 @@ void PathPrimer::Begin(DentryRef& directory, const protocol::LookupPathReply& re
   if (!reply.directory) return;
   (void)UpdateAttributes(superblock_, inode, *reply.directory, stamp_, &context_);
   CacheAccess(inode, reply.granted);
+  due_.Note(inode, context_);
 }
 
 bool PathPrimer::Step(std::string_view name, const protocol::PathStep& step) {
@@ -83,6 +84,7 @@ bool PathPrimer::StepDown(std::string_view name, const protocol::PathStep& step)
   at_ = std::move(child);
   context_ = context;
   CacheAccess(*at_.inode(), step.granted);
+  due_.Note(*at_.inode(), context_);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/superblock/superblock.h"
 #include "nfsclient/vfs/dentry_cache.h"
 #include "sunrpc_auth/credential_cache.h"
@@ -28,8 +29,9 @@ class PathPrimer {
  public:
   // The directory where the path begins is locked by the caller, since before the request was sent
   // and until the first Step() or End() has returned. Others are locked here.
-  PathPrimer(Superblock& superblock, const sunrpc_auth::CredentialRef& credential, SendStamp stamp)
-      : superblock_(superblock), credential_(credential), stamp_(stamp) {}
+  PathPrimer(Superblock& superblock, const sunrpc_auth::CredentialRef& credential, SendStamp stamp,
+             DueDelegations& due)
+      : superblock_(superblock), credential_(credential), stamp_(stamp), due_(due) {}
 
   void Begin(vfs::DentryRef& directory, const protocol::LookupPathReply& reply);
   // False if the rest of the path cannot be primed.
@@ -52,6 +54,7 @@ class PathPrimer {
   bool is_locked_ = true;  // the position
   vfs::DentryRef at_;
   ReplyContext context_;
+  DueDelegations& due_;
 };
 
 }  // namespace nfswalk::nfs

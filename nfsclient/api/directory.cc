@@ -8,6 +8,7 @@
 #include "nfsclient/api/walk_request.h"
 #include "nfsclient/client.h"
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/nfs/permission.h"
 #include "nfsclient/nfs/readdir.h"
 #include "nfsclient/superblock/superblock.h"
@@ -38,7 +39,12 @@ struct Directory::State {
     icache::Inode& inode = *at.inode();
     const Credential& key = credential->key();
     std::errc error{};
-    const bool asks = !superblock.options.nocto && !nfs::IsNewerThan(inode, opened);
+    nfs::WakeDelegation(superblock, inode);
+    const uint64_t now_ns = rcu::CoarseNowNs();
+    const bool is_known =
+        nfs::IsNewerThan(inode, opened) || (nfs::IsDelegated(superblock, inode, now_ns) &&
+                                            nfs::AttributesFresh(superblock, inode, now_ns));
+    const bool asks = !superblock.options.nocto && !is_known;
     if (asks && has_listing && nfs::HasValidityBits(inode, icache::kDataInUse)) {
       error = nfs::RevalidateInode(superblock, inode, key, true);
     } else if (asks) {

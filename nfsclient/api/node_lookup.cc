@@ -156,8 +156,8 @@ bool Node::IsNameValid(std::string_view name) const {
   const vfs::DentryRef& directory = at_ != nullptr ? *at_ : superblock_.root;
   const vfs::PaddedName padded(name, directory.get());
   const vfs::DentryRef known = superblock_.dentries.Lookup(*directory, padded.name());
-  return known && nfs::NameLeftNs(superblock_, *known, known.inode(), *directory.inode(),
-                                  rcu::CoarseNowNs()) != 0;
+  return known && nfs::IsNameValid(superblock_, *known, known.inode(), *directory.inode(),
+                                   rcu::CoarseNowNs());
 }
 
 bool Node::LeadsToOpenFile(std::string_view name) const {

@@ -149,8 +149,8 @@ std::shared_ptr<protocol::OpenState> ShareDelegated(nfs::Superblock& superblock,
   const uint64_t now_ns = rcu::CoarseNowNs();
   if (walk.force() || !nfs::IsDelegated(superblock, walk.inode(), now_ns)) return nullptr;
   const bool is_named =
-      !walk.parent() || nfs::NameLeftNs(superblock, *walk.position(), &walk.inode(),
-                                        *walk.parent().inode(), now_ns) != 0;
+      !walk.parent() ||
+      nfs::IsNameValid(superblock, *walk.position(), &walk.inode(), *walk.parent().inode(), now_ns);
   auto state = is_named ? superblock.delegated_inodes.Share(walk.inode()) : nullptr;
   if (state != nullptr) superblock.Count(nfs::kDelegatedOpens);
   return state;

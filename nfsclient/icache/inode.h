@@ -75,7 +75,7 @@ inline constexpr uint8_t kRetained = 8;       // data/write_back.h has data of t
 inline constexpr uint8_t kDataInUse = 16;     // opened since a change by others was noticed
 inline constexpr uint8_t kOwnWrites = 32;     // attributes: what our own WRITEs did is not known yet
 inline constexpr uint8_t kBarred = 64;        // attribute_generation is of the reply, not the call
-inline constexpr uint8_t kDelegated = 128;    // the server calls before others change the file
+inline constexpr uint8_t kDelegated = 128;    // the server calls before others change it
 
 // Inode::flags.
 inline constexpr uint8_t kStale = 1;     // NFS_STALE: the server no longer knows the handle

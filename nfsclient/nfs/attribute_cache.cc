@@ -4,6 +4,7 @@
 #include <mutex>
 #include <optional>
 
+#include "nfsclient/nfs/delegation.h"
 #include "rcu/coarse_clock.h"
 #include "rcu/sync_point.h"
 
@@ -183,8 +184,9 @@ void StoreSize(Inode& inode, Attributes known, uint64_t size_bytes) {
 }
 
 ReplyContext ReplyContextOf(const Inode& inode) {
-  return {inode.attribute_generation, inode.change_id.load(std::memory_order_relaxed),
-          inode.access.epoch()};
+  return {.generation = inode.attribute_generation,
+          .change_id = inode.change_id.load(std::memory_order_relaxed),
+          .epoch = inode.access.epoch()};
 }
 
 // ContentChanged() of what the caches know and a reply. The size of a file that is written to here
@@ -333,6 +335,7 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
   }
   uint64_t now = rcu::CoarseNowNs();
   const uint64_t sent = stamp.generation;
+  bool had_expired = false;
   if (changed && Has(inode, icache::kOwnWrites)) {
     // Whose change it is turns out when our WRITEs have been answered (UpdateAfterOwnWrites()).
     if (OwnershipChanged(known, attributes)) InvalidateRights(superblock, inode);
@@ -345,13 +348,18 @@ std::errc UpdateAttributes(Superblock& superblock, Inode& inode, const Attribute
     notice.Set(InvalidReason::kAttributes);
     stamp.generation = Barrier(superblock);
   } else {
+    const uint64_t age_ns = stamp.sent_at_ns - inode.read_at_ns.load(std::memory_order_relaxed);
+    had_expired = static_cast<int64_t>(age_ns) >= static_cast<int64_t>(LifetimeNs(inode));
     GrowLifetime(superblock, inode, now);
   }
   const uint64_t size_bytes =
       own_end_bytes ? std::max(attributes.size_bytes, *own_end_bytes)
                     : SizeAfterReply(inode, known.size_bytes, attributes.size_bytes);
   StoreAttributes(superblock, inode, attributes, size_bytes, stamp, stamp.generation != sent);
-  if (context != nullptr) *context = ReplyContextOf(inode);
+  if (context != nullptr) {
+    *context = ReplyContextOf(inode);
+    context->had_expired = had_expired;
+  }
   return {};
 }
 
@@ -496,21 +504,35 @@ void BeginDelegation(Superblock& superblock, Inode& inode, const ReplyContext& c
   const std::lock_guard guard(inode.lock);
   const bool is_latest =
       context.generation != 0 && inode.attribute_generation == context.generation;
-  // A request that was sent before the reply may have been executed before the OPEN: its reply is
+  const DirectoryChange change(superblock, inode);
+  // A request that was sent before the reply may have been executed before the grant: its reply is
   // compared, and cannot make a delegated file valid as it was then.
   inode.attribute_generation = Barrier(superblock);
   AddValidityBits(inode, static_cast<uint8_t>(icache::kDelegated | icache::kBarred |
                                               (is_latest ? 0 : icache::kInvalidChange)));
 }
 
+void RestDelegation(Superblock& superblock, Inode& inode) {
+  const DirectoryChange change(superblock, inode);  // walks look at the directory again
+  SetValidityBits(inode, icache::kDelegated, false);
+}
+
+void GoOnDelegation(Inode& inode) { SetValidityBits(inode, icache::kDelegated, true); }
+
 void EndDelegation(Superblock& superblock, Inode& inode) {
   const std::lock_guard guard(inode.lock);
+  const DirectoryChange change(superblock, inode);
   // One store: no reader finds neither of the two.
   const uint8_t validity = inode.cache_validity.load(std::memory_order_relaxed);
   inode.cache_validity.store(
       static_cast<uint8_t>((validity & ~icache::kDelegated) | icache::kInvalidChange),
       std::memory_order_release);  // pairs with AttributesFresh(), IsDelegated()
   inode.attribute_generation = Barrier(superblock);
+  if (inode.is_directory()) {
+    superblock.delegation_ends.fetch_add(
+        1,
+        std::memory_order_release);  // pairs with RcuWalk::Confirm()
+  }
 }
 
 void InvalidateAttributes(Superblock& superblock, Inode& inode) {
@@ -529,44 +551,29 @@ void InvalidateAll(Superblock& superblock) {
 }
 
 void DropLink(Superblock& superblock, Inode& inode) {
-  std::lock_guard guard(inode.lock);
-  Attributes known;
-  inode.LoadAttributes(known);
-  // The count stays the server's: a stat must not pair another one with the ctime of this (WALK-14).
-  if (known.nlink <= 1 || inode.is_directory()) {
-    SetFlag(superblock, inode, icache::kUnlinked, true);
+  {
+    std::lock_guard guard(inode.lock);
+    Attributes known;
+    inode.LoadAttributes(known);
+    // The count stays the server's: a stat must not pair another one with the ctime of this
+    // (WALK-14).
+    if (known.nlink <= 1 || inode.is_directory()) {
+      SetFlag(superblock, inode, icache::kUnlinked, true);
+    }
+    ExpireLocked(superblock, inode);
   }
-  ExpireLocked(superblock, inode);
+  if (inode.is_directory()) GiveUpDelegation(superblock, inode);
 }
 
 void MarkStale(Superblock& superblock, Inode& inode) {
-  std::lock_guard guard(inode.lock);
-  Notice notice(superblock, inode);
-  notice.Set(InvalidReason::kStale);
-  if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
-  ForgetLocked(superblock, inode);
-}
-
-std::errc RevalidateInode(Superblock& superblock, Inode& inode,
-                          const sunrpc_auth::Credential& credential, bool force) {
-  if ((inode.flags.load(std::memory_order_relaxed) & icache::kStale) != 0) return protocol::kStale;
-  if (!force && AttributesFresh(superblock, inode, rcu::CoarseNowNs())) return {};
-  // A change of our own between request and reply makes the reply older than the inode: ask again.
-  constexpr int kTries = 16;
-  for (int tries = 0;; ++tries) {
-    SendStamp stamp = Stamp(superblock);
-    auto reply = superblock.protocol->GetAttributes(inode.handle(), credential);
-    NFSWALK_SYNC_POINT("revalidate:after-getattr");
-    if (reply.error == protocol::kStale) MarkStale(superblock, inode);
-    if (reply.error != std::errc{}) return reply.error;
-    ReplyContext context;
-    auto error = UpdateAttributes(superblock, inode, reply.attributes, stamp, &context);
-    const bool outdated =
-        context.generation == 0 &&
-        (inode.cache_validity.load(std::memory_order_acquire) &  // pairs with StoreAttributes()
-         icache::kInvalidChange) != 0;
-    if (error != std::errc{} || !outdated || tries == kTries) return error;
+  {
+    std::lock_guard guard(inode.lock);
+    Notice notice(superblock, inode);
+    notice.Set(InvalidReason::kStale);
+    if (!inode.is_directory()) SetFlag(superblock, inode, icache::kStale, true);
+    ForgetLocked(superblock, inode);
   }
+  GiveUpDelegation(superblock, inode);
 }
 
 }  // namespace nfswalk::nfs

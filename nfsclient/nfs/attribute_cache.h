@@ -6,6 +6,7 @@
 #ifndef NFSWALK_NFSCLIENT_NFS_ATTRIBUTE_CACHE_H_
 #define NFSWALK_NFSCLIENT_NFS_ATTRIBUTE_CACHE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <system_error>
@@ -31,6 +32,7 @@ struct ReplyContext {
   uint64_t generation = 0;  // 0: the reply was older than the inode
   uint64_t change_id = 0;   // the verifier of the reply's names
   uint64_t epoch = 0;       // the epoch of the reply's access rights
+  bool had_expired = false;  // attributes that are as the reply has them
 };
 // True while no reply to a later request and no change of our own has been taken in.
 bool IsLatest(icache::Inode& inode, const ReplyContext& context);
@@ -44,8 +46,8 @@ inline uint64_t LifetimeNs(const icache::Inode& inode) {
 // The bits of Inode::cache_validity that make attributes invalid.
 inline constexpr uint8_t kInvalidAttributes = icache::kInvalidChange | icache::kInvalidDirty;
 
-// Whether the server has delegated a file: its attributes are valid then, unless they are marked
-// invalid (DELEG-1).
+// Whether the server has delegated a file or a directory: its attributes are valid then, unless
+// they are marked invalid (DELEG-1).
 inline bool IsDelegated(const Superblock& superblock, uint8_t validity, uint64_t now_ns) {
   return (validity & icache::kDelegated) != 0 &&
          now_ns < superblock.protocol->delegations_until_ns();
@@ -54,6 +56,24 @@ inline bool IsDelegated(const Superblock& superblock, const icache::Inode& inode
   return IsDelegated(superblock,
                      inode.cache_validity.load(std::memory_order_acquire),  // pairs with End-
                      now_ns);                                               // Delegation()
+}
+
+// How old attributes may become by a delegation, as rights (ACCESS-6): a server calls for no
+// directory that is itself renamed or removed.
+inline constexpr uint64_t kDelegatedNs = 3'600'000'000'000;
+
+// For how long, from `read_at_ns` on, attributes that were asked for then are fresh unless they are
+// marked invalid. A delegation that ends marks them.
+inline uint64_t ValidNs(const Superblock& superblock, const icache::Inode& inode,
+                        uint64_t read_at_ns) {
+  const uint64_t lifetime_ns = LifetimeNs(inode);
+  const bool is_delegated =
+      (inode.cache_validity.load(std::memory_order_acquire) & icache::kDelegated) !=
+      0;  // pairs with BeginDelegation(), EndDelegation()
+  if (!is_delegated) return lifetime_ns;
+  const uint64_t until_ns = superblock.protocol->delegations_until_ns();
+  const uint64_t delegated_ns = until_ns > read_at_ns ? until_ns - read_at_ns : 0;
+  return std::max(lifetime_ns, std::min(delegated_ns, kDelegatedNs));
 }
 
 // True if the attributes have neither timed out, unless the file is delegated, nor been marked
@@ -71,7 +91,7 @@ inline bool AttributesFresh(const Superblock& superblock, const icache::Inode& i
   if ((validity & bits) != 0) return false;
   if (age < LifetimeNs(inode)) [[likely]]
     return true;
-  return IsDelegated(superblock, validity, now_ns);
+  return now_ns < read_at_ns + kDelegatedNs && IsDelegated(superblock, validity, now_ns);
 }
 
 // True if Inode::cache_validity has one of `bits`. Acquire: a reader that sees a bit sees what it
@@ -82,7 +102,7 @@ inline bool HasValidityBits(const icache::Inode& inode, uint8_t bits) {
 }
 
 // For how long they stay fresh unless something newer is learned; 0: they are not, or may be told
-// to be wrong at any moment.
+// to be wrong at any moment, as they may be once a delegation is all that keeps them.
 inline uint64_t AttributesLeftNs(const Superblock& superblock, const icache::Inode& inode,
                                  uint64_t now_ns) {
   if (!AttributesFresh(superblock, inode, now_ns)) return 0;
@@ -190,10 +210,13 @@ bool IsNewerThan(icache::Inode& inode, SendStamp stamp);
 // Sets or clears bits of Inode::cache_validity.
 void SetValidityBits(icache::Inode& inode, uint8_t bits, bool on);
 
-// Makes the inode a delegated one. `context`: of the reply to the OPEN that it was granted by; what
-// other replies have shown since must be asked for again (DELEG-1).
+// Makes the inode a delegated one. `context`: of the reply that it was granted by; what other
+// replies have shown since must be asked for again (DELEG-1).
 void BeginDelegation(Superblock& superblock, icache::Inode& inode, const ReplyContext& context);
-// Ends that: the next use of the attributes sends a GETATTR. Before the server is told.
+// These two: a delegation that rests, and goes on. What is known stays so.
+void RestDelegation(Superblock& superblock, icache::Inode& inode);
+void GoOnDelegation(icache::Inode& inode);
+// Ends it: the next use of the attributes sends a GETATTR. Before the server is told.
 void EndDelegation(Superblock& superblock, icache::Inode& inode);
 
 // Makes the next use send a GETATTR.

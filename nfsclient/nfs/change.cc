@@ -329,9 +329,10 @@ void RemoveUnneeded(Superblock& superblock, const DentryRef& removed) {
 }
 
 // Before a directory is removed or replaced. No preconditions.
-void RemoveHiddenIn(Superblock& superblock, const DentryRef& directory) {
+void GiveUpDirectory(Superblock& superblock, const DentryRef& directory) {
   if (directory && directory.inode() != nullptr && directory.inode()->is_directory()) {
     RemoveSillyNamesIn(superblock, *directory.inode());
+    ReturnDelegation(superblock, *directory.inode());
   }
 }
 
@@ -527,7 +528,7 @@ std::errc RemoveDirectory(Superblock& superblock, DentryRef& directory, std::str
                           const Credential& credential) {
   if (TooLong(superblock, text)) return std::errc::filename_too_long;
   PaddedName name(text, directory.get());
-  RemoveHiddenIn(superblock, superblock.dentries.Lookup(*directory, name.name()));
+  GiveUpDirectory(superblock, superblock.dentries.Lookup(*directory, name.name()));
   ForChange lock(superblock.inode_locks, *directory.inode(), name.name());
   if (!lock) return protocol::CallDeadline::Error();
   const DentryRef known = superblock.dentries.Lookup(*directory, name.name());
@@ -555,7 +556,7 @@ std::errc Rename(Superblock& superblock, DentryRef& from_directory, std::string_
       source = FindOrLookup(superblock, from_directory, from.name(), credential);
     }
     const DentryRef target = FindOrLookup(superblock, to_directory, to.name(), credential);
-    RemoveHiddenIn(superblock, target);
+    GiveUpDirectory(superblock, target);
     NFSWALK_SYNC_POINT("change:names-known");
     const KnownName known_from{from_directory, from.name(), source};
     const KnownName known_to{to_directory, to.name(), target};

@@ -110,9 +110,9 @@ std::expected<DentryRef, std::errc> LookupChild(Superblock& superblock, DentryRe
     if (!lock) return std::unexpected(protocol::CallDeadline::Error());
     // Again: another thread may have finished its lookup before this one began.
     if (DentryRef found = superblock.dentries.Lookup(*directory, name)) {
-      const uint64_t left_ns =
-          NameLeftNs(superblock, *found, found.inode(), *directory.inode(), rcu::CoarseNowNs());
-      if (intent != LookupIntent::kForce && left_ns != 0) return found;
+      const bool is_valid =
+          IsNameValid(superblock, *found, found.inode(), *directory.inode(), rcu::CoarseNowNs());
+      if (intent != LookupIntent::kForce && is_valid) return found;
       superblock.dentries.Drop(*found);
     }
     auto answer = superblock.open_inodes.IsHidden(*directory.inode(), name.view())

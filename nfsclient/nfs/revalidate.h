@@ -45,6 +45,14 @@ inline RevalidateReason RevalidateRcu(LookupCache lookupcache, const vfs::Dentry
   return NeedRef::kNone;
 }
 
+// Whether a name is valid at this time. Preconditions: RCU section or references.
+inline bool IsNameValid(const Superblock& superblock, const vfs::Dentry& dentry,
+                        const icache::Inode* inode, const icache::Inode& directory,
+                        uint64_t now_ns) {
+  // First: what makes the attributes fresh has raised the change id, if the directory has changed.
+  return AttributesFresh(superblock, directory, now_ns) &&
+         RevalidateRcu(superblock.options.lookupcache, dentry, inode, directory) == NeedRef::kNone;
+}
 // For how long RevalidateRcu() trusts the dentry unless something newer is learned of the directory
 // (NAME-1); 0: it does not. Preconditions: RCU section or references.
 inline uint64_t NameLeftNs(const Superblock& superblock, const vfs::Dentry& dentry,

@@ -148,6 +148,7 @@ bool MustExecuteOnce(int operation) {
     case kOpAllocate:
     case kOpCopy:
     case kOpDeallocate:
+    case kOpGetDirDelegation:
     case kOpRemoveXattr:
     case kOpSetXattr:
       return true;
@@ -501,6 +502,14 @@ Compound& Compound::ConfirmOpen(const StateId& state, uint32_t sequence) {
 Compound& Compound::Close(const StateId& state, uint32_t sequence) {
   Add(OP_CLOSE).U32(sequence);
   AddState(state);
+  return *this;
+}
+
+// Without notifications, which have the delays and the attributes.
+Compound& Compound::DelegateDirectory() {
+  Add(kOpGetDirDelegation).Bool(false).U32(0);  // told when there is one; notifications
+  writer_.U64(0).U32(0).U64(0).U32(0);          // delays: of entries, of the directory
+  writer_.U32(0).U32(0);                        // attributes: of entries, of the directory
   return *this;
 }
 

@@ -112,6 +112,8 @@ class Compound {
   Compound& ConfirmOpen(const StateId& state, uint32_t sequence);
   Compound& Close(const StateId& state, uint32_t sequence);
   Compound& ReturnDelegation(const StateId& delegation);
+  // GET_DIR_DELEGATION, of sessions.
+  Compound& DelegateDirectory();
   // READ_LT and WRITE_LT: none that a server would queue.
   Compound& Lock(const LockArguments& arguments);
   Compound& TestLock(const RangeLock& lock, uint64_t client_id, std::string_view owner);

@@ -374,6 +374,24 @@ bool TakeOpen(CompoundReader& reader, OpenGrant& grant) {
   return true;
 }
 
+bool TakeDirectoryDelegation(CompoundReader& reader, std::optional<DelegationGrant>& grant) {
+  constexpr uint32_t kGranted = 0, kUnavailable = 1;  // GDD4_OK, GDD4_UNAVAIL (RFC 8881 18.39)
+  if (!reader.Next(kOpGetDirDelegation)) return false;
+  rpc::XdrReader& body = reader.body();
+  const uint32_t answer = body.U32();
+  std::optional<DelegationGrant> taken;
+  if (answer == kGranted) {
+    (void)body.U64();  // the verifier of cookies that notifications have
+    taken = {.state = ReadState(body), .of_directory = true};
+    for (int bitmaps = 0; bitmaps < 3; ++bitmaps) reader.SkipBitmap();
+  } else {
+    (void)body.Bool();  // whether the server tells when there is one
+  }
+  if (!reader.TakeBody(answer <= kUnavailable)) return false;
+  grant = taken;
+  return true;
+}
+
 bool TakeXattr(CompoundReader& reader, std::string& value) {
   if (!reader.Next(kOpGetXattr)) return false;
   const std::string_view bytes = reader.body().Bytes(kXattrValueBytesMax);

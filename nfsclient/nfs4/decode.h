@@ -108,7 +108,10 @@ struct DelegationGrant {
   StateId state;
   bool for_writing = false;
   bool is_recalled = false;  // the server wants it back at once
+  bool of_directory = false;
 };
+// GET_DIR_DELEGATION. False also where the server refuses; nullopt: none at this time.
+bool TakeDirectoryDelegation(CompoundReader& reader, std::optional<DelegationGrant>& grant);
 struct OpenGrant {
   StateId state;
   ChangeInfo directory;

@@ -140,6 +140,44 @@ OpenReply Nfs4::Open(const FileHandle& directory, std::string_view name, const F
           std::move(opened.delegation)};
 }
 
+// The attributes come behind the delegation, which holds for them. Where the server refuses it, or
+// has not sent them, they are asked for alone.
+DelegateReply Nfs4::Delegate(const FileHandle& directory, const Credential& credential) {
+  struct Answer {
+    std::errc error{};
+    int status = NFS4_OK;  // of what is no error of the call
+    std::optional<DelegationGrant> grant = {};
+    DelegateReply reply = {};
+  };
+  // Before it is known that the server can call.
+  const uint64_t epoch = open_files_->delegation_epoch();
+  if (!delegates_directories()) return Protocol::Delegate(directory, credential);
+  Compound compound;
+  compound.PutHandle(directory).DelegateDirectory().GetAttributes();
+  Answer answer = Call<Answer>(compound, credential, [&](CompoundReader& reader, Answer& taken) {
+    if (!reader.Next(OP_PUTFH)) {
+      taken.error = reader.error();
+      return;
+    }
+    if (TakeDirectoryDelegation(reader, taken.grant)) {
+      TakeAttributes(reader, owner_names_, taken.reply.attributes);
+    } else if (reader.status() == NFS4_OK) {
+      taken.status = NFS4ERR_OP_ILLEGAL;  // the result is of another operation, as for one
+    }
+    if (reader.status() != NFS4_OK) taken.status = reader.status();
+    taken.reply.error = reader.error();
+  });
+  if (answer.error != kOk) return Failure<DelegateReply>(answer.error);
+  if (answer.status == NFS4ERR_NOTSUPP || answer.status == NFS4ERR_OP_ILLEGAL) {
+    delegate_is_missing_.store(true);
+  }
+  auto& [error, attributes, delegation] = answer.reply;
+  delegation = open_files_->TakeDelegation(answer.grant, epoch, directory, credential);
+  if (error == kOk) return std::move(answer.reply);
+  delegation = nullptr;  // returns it
+  return Protocol::Delegate(directory, credential);
+}
+
 TransportStats Nfs4::transport_stats() const {
   TransportStats stats = caller_->Stats(OperationNames());
   stats.delegations = open_files_->delegation_stats();

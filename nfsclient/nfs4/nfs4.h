@@ -4,8 +4,8 @@
 // Calls: protocol.h; most are one COMPOUND. Retries and timeouts: rpc/retry.h. Connections:
 // rpc/connection.h. Lost replies: lost_reply.h. Open files and the lease: state/open_files.h.
 // File handles are assumed persistent: NFS4ERR_FHEXPIRED is ESTALE, and the walk looks the name up
-// again. Delegations for reading are requested with the option delegs: state/delegations.h. The
-// server's calls: state/callbacks.h.
+// again. Delegations, of files for reading, are requested with the option delegs:
+// state/delegations.h. The server's calls: state/callbacks.h.
 //
 // Thread safety: all functions. The connections live in the network namespace of the thread that
 // called ConnectNfs4().
@@ -63,6 +63,10 @@ class Nfs4 final : public Protocol {
   ReadLinkReply ReadLink(const FileHandle& link, const Credential& credential) override;
   OpenReply Open(const FileHandle& directory, std::string_view name, const FileHandle& file,
                  bool read, bool write, const Credential& credential, AskDelegation ask) override;
+  bool delegates_directories() const override {
+    return !delegate_is_missing_.load() && open_files_->wants_directory();
+  }
+  DelegateReply Delegate(const FileHandle& directory, const Credential& credential) override;
   uint64_t delegations_until_ns() const override { return open_files_->delegations_until_ns(); }
   bool sends_open() const override { return true; }
   bool can_open_by_handle() const override { return open_files_->can_open_by_handle(); }
@@ -218,6 +222,7 @@ class Nfs4 final : public Protocol {
   std::atomic<bool> seek_is_missing_{false};
   std::atomic<bool> allocate_is_missing_{false};
   std::atomic<bool> xattrs_are_missing_{false};
+  std::atomic<bool> delegate_is_missing_{false};  // or not supported
   // Set where it was not supported as well, or not without a callback: a mount of several file
   // systems asks no more of any.
   std::atomic<bool> copy_is_missing_{false};

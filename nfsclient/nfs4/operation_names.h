@@ -15,6 +15,7 @@ inline constexpr int kOpExchangeId = 42;
 inline constexpr int kOpCreateSession = 43;
 inline constexpr int kOpDestroySession = 44;
 inline constexpr int kOpFreeStateId = 45;
+inline constexpr int kOpGetDirDelegation = 46;
 inline constexpr int kOpTestStateId = 55;
 inline constexpr int kOpDestroyClientId = 57;
 inline constexpr int kOpReclaimComplete = 58;

@@ -101,17 +101,19 @@ class OpenState {
   // Whether a file may be opened by it once more: not with locks of another owner that are lost.
   virtual bool can_be_shared() const { return true; }
 };
-// A promise of the server (RFC 8881 10.4): other clients neither open the file to write nor change
-// it, until this is returned, or until Protocol::delegations_until_ns(). It outlives the open file
-// that it came with. The attributes of the same reply are the first that it holds for. The
-// destructor returns it, which may block.
+// A promise of the server (RFC 8881 10.4, 10.9): other clients neither open the file to write nor
+// change it, nor the directory or its entries, until this is returned, or until
+// Protocol::delegations_until_ns(). It outlives the open file that it came with. The attributes of
+// the same reply are the first that it holds for. The destructor returns it, which may block.
 class Delegation {
  public:
   virtual ~Delegation() = default;
   // Has `on_end` called, once, unless the destructor has begun before: nothing may be answered from
   // the delegation after that, and it is to be destroyed soon. On any thread, which may hold locks:
   // it neither waits nor calls the server, nor destroys this. False: it has ended already.
-  virtual bool Watch(std::function<void()> on_end) = 0;
+  // `was_used`, if not empty, is called about once in a lease time, under the same conditions,
+  // until the same end: where it says no, the delegation ends. Empty: NoteUsed() tells.
+  virtual bool Watch(std::function<void()> on_end, std::function<bool()> was_used) = 0;
   // Something was answered from it: one that is of no use for long is given back. Any context.
   virtual void NoteUsed() = 0;
 };
@@ -127,6 +129,11 @@ struct OpenReply {
   OptionalAttributes attributes;
   // As in AccessReply, if the reply says so and `attributes`: these validate it.
   std::optional<uint32_t> granted = {};
+  std::unique_ptr<Delegation> delegation = {};  // null: none
+};
+struct DelegateReply {
+  std::errc error{};
+  Attributes attributes = {};
   std::unique_ptr<Delegation> delegation = {};  // null: none
 };
 // LOCK, LOCKT.
@@ -348,6 +355,13 @@ class Protocol {
                          const FileHandle& /*file*/, bool /*read*/, bool /*write*/,
                          const Credential&, AskDelegation /*ask*/ = AskDelegation::kNo) {
     return {};
+  }
+  // GetAttributes() of a directory, and a delegation of it if the server grants one: as far as is
+  // known it may where this is true.
+  virtual bool delegates_directories() const { return false; }
+  virtual DelegateReply Delegate(const FileHandle& directory, const Credential& credential) {
+    const AttributesReply reply = GetAttributes(directory, credential);
+    return {reply.error, reply.attributes};
   }
   // Until when, by CLOCK_MONOTONIC, delegations are to be trusted, as far as is known. Any context.
   virtual uint64_t delegations_until_ns() const { return 0; }

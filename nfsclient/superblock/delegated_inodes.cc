@@ -18,6 +18,12 @@ std::shared_ptr<protocol::OpenState> DelegatedInodes::Share(const icache::Inode&
   return found->second->open;
 }
 
+bool DelegatedInodes::Has(const icache::Inode& inode) {
+  Part& part = PartOf(inode);
+  const std::lock_guard lock(part.mutex);
+  return part.records.contains(&inode);
+}
+
 std::vector<icache::InodeRef> DelegatedInodes::All() {
   std::vector<icache::InodeRef> all;
   for (Part& part : parts_) {

@@ -1,10 +1,10 @@
-// delegated_inodes: the files that the server has delegated (protocol::Delegation), each with the
-// open file that it came with, which later opens share.
+// delegated_inodes: the files and directories that the server has delegated (protocol::Delegation),
+// files with the open file that the delegation came with, which later opens share.
 //
-// Contract    A file is in the table if and only if icache::kDelegated of its inode is set: both
-//             change under the lock of its part of the table. What has ended waits in a list until
-//             it is destroyed by a thread that may wait, which returns it to the server and closes
-//             what no open file shares.
+// Contract    An inode is in the table if and only if its icache::kDelegated is set, or its record
+//             rests: both change under the lock of its part of the table. What has ended waits in a
+//             list until it is destroyed by a thread that may wait, which returns it to the server
+//             and closes what no open file shares.
 // Order       The locks that protocol::Delegation::Watch() tells of, a part's lock, Inode::lock. No
 //             call to the server, and of a Delegation only NoteUsed(), with a part's lock held.
 // Thread safety: all functions.
@@ -31,12 +31,13 @@ class DelegatedInodes {
   // Destroyed from the last member to the first.
   struct Record {
     icache::InodeRef inode;
-    std::shared_ptr<protocol::OpenState> open;
+    std::shared_ptr<protocol::OpenState> open;  // of a file
     std::unique_ptr<protocol::Delegation> delegation;
 
    private:
     friend class DelegatedInodes;
-    bool has_ended = false;                  // under the part's lock
+    bool has_ended = false;  // this and below: under the part's lock
+    bool rests = false;
     std::unique_ptr<Record> next = nullptr;  // in the list of those that have ended
   };
 
@@ -50,7 +51,7 @@ class DelegatedInodes {
   [[nodiscard]] bool Add(std::unique_ptr<Record>& record, Begin begin) {
     Part& part = PartOf(*record->inode);
     const std::lock_guard lock(part.mutex);
-    if (record->has_ended) return false;
+    if (record->has_ended || is_closed_) return false;
     const auto [place, is_new] = part.records.try_emplace(record->inode.get());
     if (!is_new) return false;
     place->second = std::move(record);
@@ -70,6 +71,32 @@ class DelegatedInodes {
     Drop(TakeLocked(part, found, end));
     return true;
   }
+  // Has a record rest, and calls `rest()`; false if it does already, or has ended. Leaves one that
+  // is not added.
+  template <class Stop>
+  bool Rest(Record& record, Stop rest) {
+    Part& part = PartOf(*record.inode);
+    const std::lock_guard lock(part.mutex);
+    if (record.has_ended) return false;
+    const auto found = part.records.find(record.inode.get());
+    if (found == part.records.end() || found->second.get() != &record) return true;
+    if (std::exchange(record.rests, true)) return false;
+    rest();
+    return true;
+  }
+  // Ends the rest of an inode's record, and calls `go_on()`, if it rests.
+  template <class Begin>
+  void Wake(const icache::Inode& inode, Begin go_on) {
+    Part& part = PartOf(inode);
+    const std::lock_guard lock(part.mutex);
+    const auto found = part.records.find(&inode);
+    if (found == part.records.end() || !std::exchange(found->second->rests, false)) return;
+    go_on();
+  }
+  bool Has(const icache::Inode& inode);
+  // From now on nothing is added.
+  void Close() { is_closed_.store(true); }
+  bool is_closed() const { return is_closed_.load(); }
   // Ends that of an inode, for the caller to destroy; null if it has none.
   template <class Stop>
   std::unique_ptr<Record> Take(const icache::Inode& inode, Stop end) {
@@ -78,7 +105,7 @@ class DelegatedInodes {
     const auto found = part.records.find(&inode);
     return found == part.records.end() ? nullptr : TakeLocked(part, found, end);
   }
-  // The open file of a delegated inode; null if it is none any more. The caller's open begins
+  // The open file of a delegated file; null if it is none any more. The caller's open begins
   // before the delegation ends.
   std::shared_ptr<protocol::OpenState> Share(const icache::Inode& inode);
 
@@ -113,6 +140,7 @@ class DelegatedInodes {
 
   std::array<Part, kParts> parts_;
   std::atomic<size_t> size_{0};
+  std::atomic<bool> is_closed_{false};
   std::mutex ended_mutex_;
   std::unique_ptr<Record> ended_;  // guarded by ended_mutex_; the latest is first
 };

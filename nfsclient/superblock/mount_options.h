@@ -62,6 +62,10 @@ struct MountOptions {
   bool rdirplus = true;
   // `delegs` was given: from version 4.1 on the server is asked to delegate files that are read.
   bool delegations = false;
+  // With these, unless `nodirdelegs` was given, directories that are used again.
+  bool directory_delegations = true;
+  // Not in URLs. Between two questions for that of one directory.
+  uint32_t delegation_pause_s = 60;
   // `xattr` was given: a mount (`nfswalk mount`) has extended attributes, where the server has.
   bool xattr = false;
   // Version 4: one COMPOUND for all missing names of a path (path_lookup.h).
@@ -99,18 +103,18 @@ struct MountOptions {
 // timeo (tenths of a second), retrans, acregmin, acregmax, acdirmin, acdirmax, actimeo, noac, ac,
 // softerr (soft), lookupcache, cto, nocto, sync, async, rsize, wsize, lock, nolock,
 // local_lock=all|none (nolock, lock), rdirplus, nordirplus, xattr, noxattr, and ours: delegs,
-// nodelegs, walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache, nopathcache, compound,
-// nocompound, protected_symlinks, noprotected_symlinks, protected_regular, noprotected_regular,
-// dentries, inodes, access_entries, credentials, dirty_bytes, inode_hash, inode_list, inode_lru.
-// Options of nfs(5) that only restate what this client does are accepted, the others refused with
-// what to do (docs/mount_options.md). The last of contradicting options wins, as with mount(8);
-// noac overrides every lifetime option wherever it stands, unless `ac` follows it. Without a
-// version, or a minor one, the latest is meant that the server offers; with an option of the MOUNT
-// protocol version 3. With version 3 `lock` is refused, as there is no NLM; without a version it
-// means 4, with which neither of the two has an effect, as with mount(8). Percent escapes are
-// decoded in the export's path, nowhere else; slashes there count once, and not at the end. An IPv6
-// address stands in brackets, without a zone. The error is a sentence that names the offending part
-// of the URL and what is accepted there; it may quote any byte of the URL.
+// nodelegs, dirdelegs, nodirdelegs, walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache,
+// nopathcache, compound, nocompound, protected_symlinks, noprotected_symlinks, protected_regular,
+// noprotected_regular, dentries, inodes, access_entries, credentials, dirty_bytes, inode_hash,
+// inode_list, inode_lru. Options of nfs(5) that only restate what this client does are accepted,
+// the others refused with what to do (docs/mount_options.md). The last of contradicting options
+// wins, as with mount(8); noac overrides every lifetime option wherever it stands, unless `ac`
+// follows it. Without a version, or a minor one, the latest is meant that the server offers; with
+// an option of the MOUNT protocol version 3. With version 3 `lock` is refused, as there is no NLM;
+// without a version it means 4, with which neither of the two has an effect, as with mount(8).
+// Percent escapes are decoded in the export's path, nowhere else; slashes there count once, and not
+// at the end. An IPv6 address stands in brackets, without a zone. The error is a sentence that
+// names the offending part of the URL and what is accepted there; it may quote any byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // Whether it begins with nfs://, in any case (RFC 3986 3.1).

@@ -17,6 +17,7 @@
 #include "nfsclient/icache/inode_cache.h"
 #include "nfsclient/memory/memory_watcher.h"
 #include "nfsclient/protocol/protocol.h"
+#include "nfsclient/superblock/asked_delegations.h"
 #include "nfsclient/superblock/cache_limits.h"
 #include "nfsclient/superblock/contradictions.h"
 #include "nfsclient/superblock/delegated_inodes.h"
@@ -99,6 +100,10 @@ class Superblock {
   ExpiredChildren expired_children;
   OpenInodes open_inodes;
   DelegatedInodes delegated_inodes;
+  // How many delegations of directories have ended: a walk under RCU begins anew if one has
+  // meanwhile, as other clients may have changed what it has passed.
+  std::atomic<uint64_t> delegation_ends{0};
+  AskedDelegations asked_delegations;
   Invalidations invalidations;
   WriteErrors write_errors;
   DirtyFiles dirty_files;

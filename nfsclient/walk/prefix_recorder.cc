@@ -14,8 +14,8 @@ void PrefixRecorder::Record(const Walker& walker, const Position& position, cons
     return;
   }
   validity_.Narrow(*granted, rights_ns);
-  validity_.Narrow(directory.read_at_ns.load(std::memory_order_relaxed),
-                   nfs::LifetimeNs(directory));
+  const uint64_t read_at_ns = directory.read_at_ns.load(std::memory_order_relaxed);
+  validity_.Narrow(read_at_ns, nfs::ValidNs(superblock, directory, read_at_ns));
   cache_->walked().Add(directory.change_key());
   if (rest < prefix_.text.end()) return;
   cache_->Insert(prefix_, position, superblock, sample_, validity_, now_ns);

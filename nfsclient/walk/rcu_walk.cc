@@ -37,6 +37,8 @@ RcuWalk::RcuWalk(nfs::Superblock& superblock, const WalkStart& start, PathBuffer
       flags_(flags),
       credential_(superblock.credentials.LookupNonblock(credential)),
       now_ns_(rcu::CoarseNowNs()),
+      delegation_ends_(superblock.delegation_ends.load(
+          std::memory_order_acquire)),  // pairs with EndDelegation()
       at_(PositionOf(start.at)),
       read_set_(read_set),
       prefix_(path_cache) {}
@@ -218,6 +220,10 @@ RcuOutcome RcuWalk::Confirm(std::errc error) const {
   NFSWALK_SYNC_POINT("walk:before-confirm");
   if (at_.dentry->seq.Changed(at_.seq)) return {nfs::NeedRef::kChanged};
   if (read_set_ != nullptr && read_set_->Changed()) return {nfs::NeedRef::kChanged};
+  // Behind the acquire fence of Changed(): pairs with EndDelegation().
+  if (superblock_.delegation_ends.load(std::memory_order_relaxed) != delegation_ends_) {
+    return {nfs::NeedRef::kChanged};
+  }
   return {nfs::NeedRef::kNone, error};
 }
 

@@ -111,6 +111,7 @@ class RcuWalk {
   const WalkFlags& flags_;
   const sunrpc_auth::CachedCredential* const credential_;
   const uint64_t now_ns_;
+  const uint64_t delegation_ends_;
   Position at_;
   int links_ = 0;
   nfs::AccessHits hits_;

@@ -4,6 +4,7 @@
 
 #include "nfsclient/ahead/list_ahead.h"
 #include "nfsclient/ahead/path_lookup.h"
+#include "nfsclient/nfs/delegation.h"
 #include "nfsclient/nfs/lookup.h"
 #include "nfsclient/nfs/may_follow_link.h"
 #include "nfsclient/nfs/permission.h"
@@ -74,6 +75,7 @@ std::errc RefWalk::LinkPathWalk(Goal goal) {
   while (more) {
     path_.SkipSlashes();
     if (path_.AtEnd()) break;
+    nfs::WakeDelegation(superblock_, inode());
     const std::string_view primed = primes_last ? path_.rest() : WithoutLast(path_.rest());
     if (std::errc error = Prime(primed); error != std::errc{}) return error;
     if (!inode().is_directory()) return std::errc::not_a_directory;  // the start of the walk

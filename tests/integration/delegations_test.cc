@@ -22,7 +22,7 @@ class DelegationsOfServer : public fixtures::MountedExport {
     MountedExport::SetUp();
     if (IsSkipped()) return;
     if (!server().properties().delegates) GTEST_SKIP() << "it grants no delegations";
-    reader_ = Mount("version=4.2&delegs&acregmin=0&acdirmin=0");
+    reader_ = Mount("version=4.2&delegs&nodirdelegs&acregmin=0&acdirmin=0");
     writer_ = Mount("version=4.2&acregmin=0&acdirmin=0");
     while (!reader_->transport_stats().has_back_channel) std::this_thread::yield();
   }

@@ -13,11 +13,12 @@ class OracleDelegations::Granted : public protocol::Delegation {
     delegations_.held_.erase(node_);
     delegations_.returned_.notify_all();
   }
-  bool Watch(std::function<void()> on_end) override {
+  bool Watch(std::function<void()> on_end, std::function<bool()> was_used) override {
     const std::lock_guard lock(delegations_.mutex_);
     Held& held = delegations_.held_.at(node_);
     if (held.is_recalled) return false;
     held.on_end = std::move(on_end);
+    held.was_used = std::move(was_used);
     return true;
   }
   void NoteUsed() override {}
@@ -31,6 +32,14 @@ std::unique_ptr<protocol::Delegation> OracleDelegations::Grant(NodeId node) {
   constexpr uint64_t kRefusedOf = 4;
   if (++asked_ % kRefusedOf == 0 || !held_.try_emplace(node).second) return nullptr;
   return std::make_unique<Granted>(*this, node);
+}
+
+void OracleDelegations::EndIdle() {
+  for (auto& [node, held] : held_) {
+    if (held.is_recalled || !held.was_used || held.was_used()) continue;
+    held.is_recalled = true;
+    held.on_end();
+  }
 }
 
 void OracleDelegations::Recall(NodeId node, std::unique_lock<std::mutex>& lock) {

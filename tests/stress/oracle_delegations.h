@@ -1,4 +1,5 @@
-// oracle_delegations: the delegations that an OracleServer has granted, at most one for each file.
+// oracle_delegations: the delegations that an OracleServer has granted, at most one for each file
+// and directory.
 //
 // Thread safety: all functions are called with the server's mutex held, except those of the object
 // that Grant() returns.
@@ -27,6 +28,9 @@ class OracleDelegations {
   // Null where the server grants none: the file is delegated, or this is one of the requests that
   // it refuses (every fourth).
   std::unique_ptr<protocol::Delegation> Grant(NodeId node);
+  bool IsHeld(NodeId node) const { return held_.contains(node); }
+  // Ends those that their holder says are of no use.
+  void EndIdle();
   // Calls the client, and waits until the file is not delegated any more. `lock`: of the mutex.
   void Recall(NodeId node, std::unique_lock<std::mutex>& lock);
   void RecallAll(std::unique_lock<std::mutex>& lock);
@@ -36,6 +40,7 @@ class OracleDelegations {
   class Granted;
   struct Held {
     std::function<void()> on_end = {};
+    std::function<bool()> was_used = {};
     bool is_recalled = false;
   };
 

@@ -78,7 +78,10 @@ OracleLoad::OracleLoad(Options options) : options_(std::move(options)) {
   MountOptions mount = options_.mount;
   mount.acregmin_s = mount.acregmax_s = mount.acdirmin_s = mount.acdirmax_s = 100'000;
   mount.delegations = options_.delegated;
-  if (options_.delegated) mount.acregmin_s = mount.acregmax_s = 0;
+  if (options_.delegated) {
+    mount.acregmin_s = mount.acregmax_s = mount.acdirmin_s = 0;
+    mount.delegation_pause_s = 0;
+  }
   client_ = std::move(*Client::MountOver(std::move(server), mount));
   for (size_t i = 0; i < kThreads; ++i) {
     workers_[i].index = i;
@@ -325,8 +328,12 @@ void OracleLoad::MakeRandomChange(Worker& worker) {
   Random& random = worker.random;
   if (OneIn(random, 400)) client_->DropCaches();
   if (OneIn(random, 400)) client_->InvalidateCaches();
+  if (options_.delegated && OneIn(random, 4)) server_->EndIdle();
   if (options_.delegated && !OneIn(random, 4)) {
-    const std::string& near = worker.directory.empty() ? Middle(random) : worker.directory;
+    const std::string near = worker.directory.empty() ? Middle(random) : worker.directory;
+    if (OneIn(random, 3)) {
+      return server_->RenameByOther(near, Any(random, kLeaves), Any(random, kLeaves));
+    }
     return server_->ChangeByOther(near + "/" + Any(random, kLeaves),
                                   RandomAttributesOfFile(random));
   }

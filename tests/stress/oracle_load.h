@@ -1,5 +1,6 @@
 // oracle_load: threads that change a small tree through one client while they walk it, and the
-// check of every result. Where files are delegated another client changes them as well.
+// check of every result. Where files and directories are delegated another client changes them as
+// well.
 //
 // A round: change and walk; then, with all threads paused, check each walk, compare the client's
 // tree with the server's, and forget the history. Random choices come from the seed; the
@@ -47,8 +48,8 @@ class OracleLoad {
     MountOptions mount;
     // Few changes, and each thread walks in one directory for a while: the path cache answers.
     bool calm = false;
-    // The server delegates the files that are opened, and others change them: what is known of a
-    // file is trusted only while it is delegated.
+    // The server delegates the files that are opened and the directories that are walked through,
+    // and others change them: what is known of one is trusted only while it is delegated.
     bool delegated = false;
     uint64_t seed = 0;
   };

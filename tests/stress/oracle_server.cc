@@ -1,5 +1,7 @@
 #include "tests/stress/oracle_server.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -298,6 +300,16 @@ std::errc OracleServer::CheckRename(NodeId from, NodeId moved, NodeId to, NodeId
   return {};
 }
 
+void OracleServer::MoveName(NodeId from, std::string_view from_name, NodeId moved, NodeId to,
+                            std::string_view to_name, NodeId replaced, const Change& change) {
+  if (replaced != kNothing) DropName(to, to_name, replaced, change);
+  history_.SetName(from, from_name, kNothing, change);
+  history_.SetName(to, to_name, moved, change);
+  Touch(moved, change);
+  Touch(from, change);
+  if (to != from) Touch(to, change);
+}
+
 protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
                                            std::string_view from_name,
                                            const FileHandle& to_directory, std::string_view to_name,
@@ -316,12 +328,7 @@ protocol::RenameReply OracleServer::Rename(const FileHandle& from_directory,
   if (reply.error == std::errc{} && moved != replaced) {
     Change& change = Begin("rename " + Named(from, from_name) + " = " + std::to_string(moved) +
                            " to " + Named(to, to_name));
-    if (replaced != kNothing) DropName(to, to_name, replaced, change);
-    history_.SetName(from, from_name, kNothing, change);
-    history_.SetName(to, to_name, moved, change);
-    Touch(moved, change);
-    Touch(from, change);
-    if (to != from) Touch(to, change);
+    MoveName(from, from_name, moved, to, to_name, replaced, change);
   }
   if (from != kNothing) After(reply.from_directory, from);
   if (to != kNothing) After(reply.to_directory, to);
@@ -405,7 +412,7 @@ protocol::OpenReply OracleServer::Open(const FileHandle& directory, std::string_
   return reply;
 }
 
-NodeId OracleServer::FileAt(std::string_view path) const {
+NodeId OracleServer::NodeAt(std::string_view path, FileType type) const {
   NodeId node = kRootNode;
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('/'));
@@ -414,14 +421,22 @@ NodeId OracleServer::FileAt(std::string_view path) const {
     node = history_.Child(node, name);
     if (node == kNothing) return kNothing;
   }
-  return Now(node).type == FileType::kRegular ? node : kNothing;
+  return Now(node).type == type ? node : kNothing;
+}
+
+protocol::DelegateReply OracleServer::Delegate(const FileHandle& directory, const Credential&) {
+  const CallScope scope(*this);
+  const NodeId node = NodeOf(directory);
+  if (node == kNothing) return Failed<protocol::DelegateReply>(kStale);
+  return {.attributes = Now(node), .delegation = delegations_.Grant(node)};
 }
 
 void OracleServer::ChangeByOther(std::string_view path, const SetAttributes& wanted) {
   std::unique_lock lock(mutex_);
-  for (NodeId node = FileAt(path); node != kNothing;) {
+  const auto file = [&] { return NodeAt(path, FileType::kRegular); };
+  for (NodeId node = file(); node != kNothing;) {
     delegations_.Recall(node, lock);
-    const NodeId then = FileAt(path);
+    const NodeId then = file();
     if (then == node) {
       Change& change =
           history_.NewChange(clock_.Now(), "another client's, of " + std::to_string(node));
@@ -431,6 +446,37 @@ void OracleServer::ChangeByOther(std::string_view path, const SetAttributes& wan
     }
     node = then;
   }
+}
+
+// A recall gives up the mutex: the names may be others' by then.
+void OracleServer::RenameByOther(std::string_view path, std::string_view from,
+                                 std::string_view to) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const NodeId directory = NodeAt(path, FileType::kDirectory);
+    if (directory == kNothing) return;
+    const NodeId moved = history_.Child(directory, from), replaced = history_.Child(directory, to);
+    if (moved == replaced) return;
+    if (CheckRename(directory, moved, directory, replaced) != std::errc{}) return;
+    const std::array<NodeId, 3> changed{directory, moved, replaced};
+    const auto held = std::ranges::find_if(
+        changed, [&](NodeId node) { return node != kNothing && delegations_.IsHeld(node); });
+    if (held != changed.end()) {
+      delegations_.Recall(*held, lock);
+      continue;
+    }
+    Change& change =
+        history_.NewChange(clock_.Now(), "another client's rename of " + Named(directory, from) +
+                                             " to " + std::string(to));
+    MoveName(directory, from, moved, directory, to, replaced, change);
+    change.returned = clock_.Now();
+    return;
+  }
+}
+
+void OracleServer::EndIdle() {
+  const std::lock_guard lock(mutex_);
+  delegations_.EndIdle();
 }
 
 void OracleServer::RecallAll() {

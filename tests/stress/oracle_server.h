@@ -29,7 +29,8 @@ class OracleServer : public protocol::Protocol {
   struct Options {
     // Runs on the caller's thread when a reply is complete but not yet delivered.
     std::function<void()> on_reply;
-    // Files are opened by name, and delegated to whoever opens them to read.
+    // Files are opened by name, and delegated to whoever opens them to read; directories to whoever
+    // asks.
     bool delegates = false;
   };
 
@@ -43,6 +44,10 @@ class OracleServer : public protocol::Protocol {
   // Recalls the file at `path`, then changes it as another client would; the change has returned
   // before the next one is made. Does nothing where there is no such file.
   void ChangeByOther(std::string_view path, const protocol::SetAttributes& wanted);
+  // As ChangeByOther(), a rename within the directory at `path`.
+  void RenameByOther(std::string_view path, std::string_view from, std::string_view to);
+  // Ends the delegations that are of no use.
+  void EndIdle();
   // Takes back all delegations.
   void RecallAll();
   // Recalls so far. Preconditions: no call is in flight.
@@ -86,6 +91,8 @@ class OracleServer : public protocol::Protocol {
                            const FileHandle& file, bool read, bool write, const Credential& who,
                            protocol::AskDelegation ask) override;
   bool sends_open() const override { return options_.delegates; }
+  bool delegates_directories() const override { return options_.delegates; }
+  protocol::DelegateReply Delegate(const FileHandle& directory, const Credential&) override;
   uint64_t delegations_until_ns() const override { return ~uint64_t{0}; }
   uint64_t rpcs_sent() const override { return rpcs_; }
   void Shutdown() override {}
@@ -115,8 +122,11 @@ class OracleServer : public protocol::Protocol {
   void DropName(NodeId directory, std::string_view name, NodeId node, const Change& change);
   std::errc CheckRename(NodeId from, NodeId moved, NodeId to, NodeId replaced) const;
   Attributes SetNow(NodeId node, const protocol::SetAttributes& wanted, const Change& change);
-  // Returns kNothing unless it leads to a regular file, through directories alone.
-  NodeId FileAt(std::string_view path) const;
+  // Returns kNothing unless it leads to an object of this type, through directories alone.
+  NodeId NodeAt(std::string_view path, FileType type) const;
+  // Moves a name that CheckRename() found right.
+  void MoveName(NodeId from, std::string_view from_name, NodeId moved, NodeId to,
+                std::string_view to_name, NodeId replaced, const Change& change);
 
   protocol::CreateReply CreateNode(const FileHandle& directory, std::string_view name,
                                    FileType type, std::string_view target,

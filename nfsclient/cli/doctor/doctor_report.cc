@@ -104,6 +104,11 @@ std::string ServerText(const DoctorFindings& findings) {
             : "not known how many names go into one COMPOUND: no directory in the root");
   }
   if (server.has_back_channel) text += Line("Delegations", DelegationsText(server));
+  if (server.delegates_directories) {
+    text += Line("Directories", *server.delegates_directories
+                                    ? "delegated, the root at least (option delegs)"
+                                    : "not delegated, at least not the root");
+  }
   return text;
 }
 
@@ -206,6 +211,7 @@ void AddServer(JsonObject& object, const ServerExamination& server) {
       .Set("names_per_compound", server.names_per_compound)
       .Set("back_channel", server.has_back_channel)
       .Set("delegates_files", server.delegates_files)
+      .Set("delegates_directories", server.delegates_directories)
       .Set("root_granted", granted);
 }
 

@@ -105,6 +105,15 @@ std::optional<bool> OpensWithDelegation(Protocol& protocol, const protocol::File
   return std::nullopt;
 }
 
+// nullopt: the server was not asked, or could not be read.
+std::optional<bool> DelegatesRoot(Protocol& protocol, const protocol::FileHandle& root,
+                                  const Credential& credential) {
+  if (!protocol.delegates_directories()) return std::nullopt;
+  const auto reply = protocol.Delegate(root, credential);
+  if (reply.error != std::errc{}) return std::nullopt;
+  return reply.delegation != nullptr;
+}
+
 void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
                     const Credential& credential, ServerExamination& found) {
   const protocol::ReadDirReply listing = protocol.ReadDir(root, {}, true, credential);
@@ -120,6 +129,7 @@ void ExamineListing(Protocol& protocol, const protocol::FileHandle& root,
   }
   if (found.has_back_channel == true) {
     found.delegates_files = OpensWithDelegation(protocol, root, listing, credential);
+    found.delegates_directories = DelegatesRoot(protocol, root, credential);
   }
 }
 

@@ -54,9 +54,10 @@ struct ServerExamination {
   std::optional<size_t> names_per_compound;
   // Version 4.1 and later: whether the server has bound a connection to call over within a second;
   // whether it has delegated a file, which is unknown unless one of the root could be opened, and
-  // if the server says that its calls do not arrive.
+  // the root itself; both are unknown if the server says that its calls do not arrive.
   std::optional<bool> has_back_channel;
   std::optional<bool> delegates_files;
+  std::optional<bool> delegates_directories;
 };
 
 struct ExaminedServer {

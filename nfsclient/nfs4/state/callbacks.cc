@@ -189,8 +189,10 @@ uint32_t Callbacks::Execute(uint32_t operation, Run& run) {
       const uint32_t types = words == 0 ? 0 : in.U32();
       for (uint32_t i = 1; i < words; ++i) in.U32();
       if (!in.good()) return kBadXdr;
-      constexpr uint32_t kReadDelegations = 1;  // RCA4_TYPE_MASK_RDATA_DLG
-      if ((types & kReadDelegations) != 0) delegations_.RecallAny(kept_max);
+      // RCA4_TYPE_MASK_RDATA_DLG, RCA4_TYPE_MASK_DIR_DLG.
+      constexpr uint32_t kReadDelegations = 1, kDirectoryDelegations = 4;
+      delegations_.RecallAny(kept_max, (types & kReadDelegations) != 0,
+                             (types & kDirectoryDelegations) != 0);
       return NFS4_OK;
     }
     case kRecallSlot: {

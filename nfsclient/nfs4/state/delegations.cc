@@ -22,17 +22,21 @@ class Delegations::Held final : public Delegation {
   Held(std::shared_ptr<Delegations> of, const DelegationGrant& grant, uint64_t client_generation,
        FileHandle handle, Credential who)
       : state(grant.state),
+        of_directory(grant.of_directory),
         generation(client_generation),
         file(std::move(handle)),
         credential(std::move(who)),
+        was_used(grant.of_directory),
         has_ended(grant.is_recalled),
         delegations_(std::move(of)) {}
   ~Held() override { delegations_->Return(*this); }
 
-  bool Watch(std::function<void()> end) override {
+  bool Watch(std::function<void()> end, std::function<bool()> used) override {
     const std::lock_guard lock(delegations_->mutex_);
-    if (!has_ended) on_end = std::move(end);
-    return !has_ended;
+    if (has_ended) return false;
+    on_end = std::move(end);
+    was_used_now = std::move(used);
+    return true;
   }
   void NoteUsed() override {
     idle_periods.store(0);
@@ -41,15 +45,17 @@ class Delegations::Held final : public Delegation {
   }
 
   const StateId state;
+  const bool of_directory;
   const uint64_t generation;
   const FileHandle file;
   const Credential credential;
-  std::atomic<bool> was_used{false};
+  std::atomic<bool> was_used;
   std::atomic<int> idle_periods{0};
 
   bool is_listed = false;  // in held_
   bool has_ended;
   std::function<void()> on_end = {};
+  std::function<bool()> was_used_now = {};
   std::list<Held*>::iterator place = {};  // in unended_, where it is listed and has not ended
 
  private:
@@ -67,7 +73,7 @@ std::unique_ptr<Delegation> Delegations::Take(const DelegationGrant& grant, uint
   if (!held_.emplace(grant.state.other, held.get()).second) return nullptr;
   held->is_listed = true;
   ++count_;
-  ++unused_;
+  ++(held->of_directory ? directories_ : unused_);
   const auto early = std::ranges::find(early_, grant.state.other);
   if (early != early_.end()) {
     early_.erase(early);
@@ -120,11 +126,18 @@ uint32_t Delegations::Recall(const StateId& state, const FileHandle& file) {
   return NFS4_OK;
 }
 
-void Delegations::RecallAny(size_t kept_max) {
+void Delegations::RecallAny(size_t kept_max, bool of_files, bool of_directories) {
   const std::lock_guard lock(mutex_);
-  while (unended_.size() > kept_max) {
+  const auto is_meant = [&](const Held* held) {
+    return held->of_directory ? of_directories : of_files;
+  };
+  auto left = static_cast<size_t>(std::ranges::count_if(unended_, is_meant));
+  for (auto next = unended_.begin(); left > kept_max;) {
+    Held& held = **next++;
+    if (!is_meant(&held)) continue;
+    --left;
     ++recalled_;
-    End(*unended_.front());
+    End(held);
   }
 }
 
@@ -138,7 +151,9 @@ void Delegations::EndIdle() {
   const std::lock_guard lock(mutex_);
   for (auto next = unended_.begin(); next != unended_.end();) {
     Held& held = **next++;
-    if (held.idle_periods.fetch_add(1) >= 1) End(held);
+    const bool is_idle =
+        held.was_used_now ? !held.was_used_now() : held.idle_periods.fetch_add(1) >= 1;
+    if (is_idle) End(held);
   }
 }
 
@@ -151,6 +166,7 @@ void Delegations::Return(Held& held) {
     if (!held.has_ended) unended_.erase(held.place);
     held.has_ended = true;
     held.on_end = nullptr;
+    held.was_used_now = nullptr;
   }
   try {
     Left left{held.state, held.file, held.credential, held.generation};
@@ -162,6 +178,7 @@ void Delegations::Return(Held& held) {
   const std::lock_guard lock(mutex_);
   held_.erase(held.state.other);
   --count_;
+  if (held.of_directory) --directories_;
   if (!held.was_used.load()) --unused_;
 }
 

@@ -1,6 +1,6 @@
 // delegations: what a server has promised: to call before another client opens a file to write,
-// changes or removes it, and to let that wait until the delegation is returned (RFC 8881 10.4).
-// Only those for reading are asked for.
+// changes or removes it, or changes a directory, and to let that wait until the delegation is
+// returned (RFC 8881 10.4, 10.9). Of files only those for reading are asked for.
 //
 // Each ends once: by a recall, with all others (EndAll()), or by its holder. The holder is told,
 // and answers nothing from it from then on; that it is destroyed returns it to the server. So what
@@ -19,8 +19,8 @@
 // the client id, the connection that the server calls over, and by SEQUENCE's status flags. What
 // was asked for before that and is granted afterwards has ended, too.
 //
-// Thread safety: all functions. What ends some calls `on_end` of each with a lock held, and may be
-// called while locks of rpc/ are held.
+// Thread safety: all functions. What ends some calls `on_end` of each with a lock held, as
+// EndIdle() calls `was_used`, and may be called while locks of rpc/ are held.
 #ifndef NFSWALK_NFSCLIENT_NFS4_STATE_DELEGATIONS_H_
 #define NFSWALK_NFSCLIENT_NFS4_STATE_DELEGATIONS_H_
 
@@ -64,9 +64,14 @@ class Delegations : public std::enable_shared_from_this<Delegations> {
   // is not to cost more than without them.
   static constexpr size_t kHeldMax = 10'000;
   static constexpr size_t kUnusedMax = 1'000;
+  // Limit of directories among those that are held.
+  static constexpr size_t kDirectoriesMax = kHeldMax / 2;
 
   // Whether one is to be asked for.
   bool Wants(AskDelegation ask) const;
+  bool WantsDirectory() const {
+    return count_.load() < kHeldMax && directories_.load() < kDirectoriesMax;
+  }
   // Advances with each EndAll(). Taken before an OPEN that asks for one is sent, and before it is
   // known that the server can call.
   uint64_t epoch() const { return epoch_.load(); }
@@ -79,10 +84,11 @@ class Delegations : public std::enable_shared_from_this<Delegations> {
 
   // CB_RECALL. Returns the nfsstat4.
   uint32_t Recall(const StateId& state, const FileHandle& file);
-  // CB_RECALL_ANY (RFC 8881 20.6): the oldest end, until no more than that are left.
-  void RecallAny(size_t kept_max);
+  // CB_RECALL_ANY (RFC 8881 20.6): the oldest of these kinds end, until no more than that are left.
+  void RecallAny(size_t kept_max, bool of_files, bool of_directories);
   void EndAll();
-  // Ends those that have not been of use since the last call but one.
+  // Ends those that have not been of use since the last call but one, or that their holder says are
+  // not.
   void EndIdle();
   // Returns those that are left to be. True if some still are.
   bool ReturnLeft(rpc::Caller::Budget& budget);
@@ -112,7 +118,8 @@ class Delegations : public std::enable_shared_from_this<Delegations> {
   std::atomic<bool> stopped_{false};
   std::atomic<uint64_t> epoch_{0};
   std::atomic<size_t> count_{0};   // of held_
-  std::atomic<size_t> unused_{0};  // of them, those that were never of use
+  std::atomic<size_t> unused_{0};  // of them, those of files that were never of use
+  std::atomic<size_t> directories_{0};
   std::atomic<uint64_t> granted_{0}, refused_{0}, recalled_{0}, returned_{0}, revoked_{0};
 
   mutable std::mutex mutex_;

@@ -137,6 +137,17 @@ OpenFiles::Opened OpenFiles::Open(const Request& request, const Credential& cred
   return Failure<Opened>(std::errc::io_error);
 }
 
+std::unique_ptr<Delegation> OpenFiles::TakeDelegation(const std::optional<DelegationGrant>& grant,
+                                                      uint64_t epoch, const FileHandle& directory,
+                                                      const Credential& credential) {
+  if (grant) {
+    const uint64_t generation = lease_.Current().generation;
+    return delegations_->Take(*grant, epoch, generation, directory, credential);
+  }
+  delegations_->NoteRefused();
+  return nullptr;
+}
+
 std::unique_ptr<OpenState> OpenFiles::Register(const Request& request, const Credential& credential,
                                                uint64_t generation, Acquired acquired) {
   auto file = std::make_shared<OpenFile>();

@@ -115,6 +115,13 @@ class OpenFiles : public std::enable_shared_from_this<OpenFiles> {
   void Shutdown();
   uint64_t delegations_until_ns() const { return lease_.trusted_until_ns(); }
   DelegationStats delegation_stats() const { return delegations_->stats(); }
+  // Whether a directory's delegation is to be asked for, and the server could recall it.
+  bool wants_directory() { return delegations_->WantsDirectory() && lease_.can_be_called(); }
+  // As Delegations::epoch() and Take(), of a directory's.
+  uint64_t delegation_epoch() const { return delegations_->epoch(); }
+  std::unique_ptr<Delegation> TakeDelegation(const std::optional<DelegationGrant>& grant,
+                                             uint64_t epoch, const FileHandle& directory,
+                                             const Credential& credential);
   // Joins the thread that renews. Preconditions: no call is in progress. An OpenState that is left
   // still closes, but its lease is no longer renewed.
   void EndLease() { lease_.End(); }

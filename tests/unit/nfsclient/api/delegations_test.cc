@@ -12,7 +12,7 @@
 
 #include "nfsclient/nfs4/operation_names.h"
 #include "rcu/sync_point.h"
-#include "tests/fixtures/fake_mount.h"
+#include "tests/unit/nfsclient/api/delegating_server.h"
 
 namespace nfswalk {
 namespace {
@@ -26,71 +26,7 @@ using Grants = FakeNfs4::Grants;
 // Content of "f" that was "old" before Change().
 const std::string kChanged("old\0\0", 5);
 
-class DelegationsTest : public FakeFile {
- protected:
-  explicit DelegationsTest(uint32_t minor_version = 1) : FakeFile(4, minor_version) {
-    nfs4_.set_lease_seconds(3600);  // no renewal comes of itself
-    nfs4_.GrantDelegations(Grants::kAsked);
-    options_.delegations = true;
-    options_.acregmin_s = 0;  // attributes of files live by delegations alone
-  }
-  ~DelegationsTest() override { rcu::SyncPointScript::ClearAll(); }
-
-  // Mounts, once the server can call.
-  void MountCallable(const std::string& text = "old") {
-    server_.Put("f", {.mode = 0666, .data = text});
-    client_ = std::move(*Client::MountOver(Connect(), options_));
-    channel_ = nfs4_.AwaitBackChannel(++bindings_);
-    AwaitCallable();
-    sequence_ = 0;
-  }
-  void AwaitCallable() {
-    while (!client_->transport_stats().has_back_channel) std::this_thread::yield();
-  }
-  std::unique_ptr<File> OpenToRead() { return Open(kMayRead); }
-  // Opens the file, which is delegated then, and closes it.
-  void GetDelegation() {
-    ASSERT_NE(OpenToRead(), nullptr);
-    ASSERT_EQ(nfs4_.delegations(), 1u);
-  }
-  // CB_SEQUENCE in slot 0 and one operation. Returns the status of the CB_COMPOUND.
-  std::optional<uint32_t> CallBack(const Xdr& operation) {
-    constexpr uint32_t kSequence = 11;  // CB_SEQUENCE
-    Xdr call;
-    call.Bytes("").U32(1, 0, 2).U32(kSequence).Raw(channel_.session);
-    call.U32(++sequence_, 0, 0, 0, 0).Raw(operation);
-    const auto results = nfs4_.CallBack(channel_.connection, call);
-    return results ? std::optional(XdrReader(*results).U32()) : std::nullopt;
-  }
-  // As a server before another client's change: recalls, and waits for the return.
-  void RecallAndChange() {
-    const int returns = calls(OP_DELEGRETURN);
-    EXPECT_EQ(CallBack(nfs4_.LastRecall()), NFS4_OK);
-    server_.AwaitCalls(OP_DELEGRETURN, returns + 1);
-    Change();
-  }
-  // Ends `call`, by another thread, once the server holds what it has sent.
-  void Interrupted(const std::function<void()>& call) {
-    Cancellation cancellation;
-    std::thread caller([&] {
-      const CancelScope scope(cancellation);
-      call();
-    });
-    EXPECT_TRUE(server_.AwaitHeld({}));
-    cancellation.Cancel();
-    caller.join();
-  }
-  // Sets the size of "f" to 5 bytes, as another client does.
-  void Change() { server_.Truncate("f", 5); }
-  void SetFlags(uint32_t flags) {
-    nfs4_.WithSessions([&](FakeSessions& sessions) { sessions.status_flags = flags; });
-  }
-  std::string ReadNow() { return ReadAll(*OpenToRead()); }
-
-  FakeSessions::BackChannel channel_;
-  int bindings_ = 0;
-  uint32_t sequence_ = 0;
-};
+using DelegationsTest = DelegatingServer;
 
 // DELEG-1, DELEG-2.
 TEST_F(DelegationsTest, OpensAndAttributesOfADelegatedFileCostNothing) {
@@ -365,9 +301,9 @@ TEST_F(DelegationsTest, AReplyFromBeforeTheGrantDoesNotOutliveIt) {
   EXPECT_EQ(StatSize(), 5u);
 }
 
-class DelegationsOf4_0 : public DelegationsTest {
+class DelegationsOf4_0 : public DelegatingServer {
  protected:
-  DelegationsOf4_0() : DelegationsTest(0) {}
+  DelegationsOf4_0() : DelegatingServer(0) {}
 };
 
 TEST_F(DelegationsOf4_0, NoneIsAskedFor) {

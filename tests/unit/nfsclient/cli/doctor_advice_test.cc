@@ -114,9 +114,10 @@ TEST(DoctorReport, UnknownValuesReadAsUnknown) {
   findings.server = GoodServer();
   findings.server.listings_with_attributes = std::nullopt;
   EXPECT_THAT(DoctorText(findings), HasSubstr("not known, the root is empty"));
-  EXPECT_THAT(DoctorJson(findings).text(),
-              HasSubstr(R"("listings_with_attributes":null,"names_per_compound":null,)"
-                        R"("back_channel":null,"delegates_files":null)"));
+  EXPECT_THAT(
+      DoctorJson(findings).text(),
+      HasSubstr(R"("listings_with_attributes":null,"names_per_compound":null,)"
+                R"("back_channel":null,"delegates_files":null,"delegates_directories":null)"));
 }
 
 TEST(DoctorText, SaysWhetherFilesAreDelegated) {
@@ -138,6 +139,11 @@ TEST(DoctorText, SaysWhetherFilesAreDelegated) {
       "not known: the server says that it cannot call, or no file of the root could be opened");
   EXPECT_EQ(says(true, false), "refused for a file that was opened to read");
   EXPECT_EQ(says(true, true), "granted for files that are opened to read (option delegs)");
+  EXPECT_THAT(DoctorText(findings), Not(HasSubstr("Directories")));
+  findings.server.delegates_directories = true;
+  EXPECT_THAT(DoctorText(findings), HasSubstr("delegated, the root at least (option delegs)\n"));
+  findings.server.delegates_directories = false;
+  EXPECT_THAT(DoctorText(findings), HasSubstr("not delegated, at least not the root\n"));
 }
 
 TEST(Summarize, HasTheMiddleOfWhatWasMeasured) {

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "nfsclient/nfs4/operation_names.h"
 #include "nfsclient/rpc/internal_errors.h"
 #include "tests/unit/nfsclient/nfs4/encoded_attributes.h"
 
@@ -288,6 +290,41 @@ TEST(TakeState, ReturnsTheStateOfEachOperation) {
             kOk);
   EXPECT_EQ(confirmed, expected);
   EXPECT_EQ(ErrorOf(OP_CLOSE, state, TakeClosed), kOk);
+}
+
+// DELEG-7.
+TEST(TakeDirectoryDelegation, TakesWhatIsGrantedAndNothingElse) {
+  const Xdr state = Xdr().U32(7).Raw("twelve bytes");
+  const auto granted = [&](const Xdr& bitmaps) {
+    return Xdr().U32(0).U64(0x1234).Raw(state).Raw(bitmaps);
+  };
+  const struct {
+    Xdr body;
+    std::errc error;
+    bool is_granted;
+  } rows[] = {{granted(Xdr().U32(0, 0, 0)), kOk, true},
+              {granted(Xdr().U32(1, 8, 2, ~0u, ~0u, 1, 1)), kOk, true},
+              {granted(Xdr().U32(0, 0)), kIo, false},
+              {granted(Xdr().U32(0x40000000, 0, 0)), kIo, false},
+              {granted(Xdr().U32(~0u, 0, 0)), kIo, false},
+              {Xdr().U32(0).U64(0), kIo, false},
+              {Xdr().U32(1, 0), kOk, false},
+              {Xdr().U32(1, 1), kOk, false},
+              {Xdr().U32(2, 0), kIo, false},
+              {Xdr().U32(~0u, 0), kIo, false},
+              {Xdr(), kIo, false}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(&row - rows);
+    std::optional<DelegationGrant> grant;
+    EXPECT_EQ(ErrorOf(kOpGetDirDelegation, row.body,
+                      [&](CompoundReader& r) { return TakeDirectoryDelegation(r, grant); }),
+              row.error);
+    ASSERT_EQ(grant.has_value(), row.is_granted);
+    if (!grant) continue;
+    EXPECT_TRUE(grant->of_directory);
+    EXPECT_FALSE(grant->is_recalled);
+    EXPECT_EQ(grant->state.sequence, 7u);
+  }
 }
 
 // None is asked for; one that is granted all the same is skipped.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,8 +20,9 @@ class HeldDelegationsTest : public testing::Test {
  protected:
   HeldDelegationsTest() { delegations_->Stop(); }
 
-  static DelegationGrant GrantOf(uint32_t number) {
+  static DelegationGrant GrantOf(uint32_t number, bool of_directory = false) {
     DelegationGrant grant;
+    grant.of_directory = of_directory;
     grant.state.other.fill(static_cast<char>(number >> 8));
     grant.state.other[0] = static_cast<char>(number);
     return grant;
@@ -29,12 +31,16 @@ class HeldDelegationsTest : public testing::Test {
   std::unique_ptr<Delegation> Take(uint32_t number, uint64_t epoch) {
     return delegations_->Take(GrantOf(number), epoch, /*generation=*/1, FileHandle(), kUser_);
   }
+  std::unique_ptr<Delegation> TakeDirectory(uint32_t number) {
+    return delegations_->Take(GrantOf(number, true), delegations_->epoch(), 1, FileHandle(),
+                              kUser_);
+  }
   uint32_t Recall(uint32_t number) {
     return delegations_->Recall(GrantOf(number).state, FileHandle());
   }
   // Has the delegation note its number when it ends.
-  bool Watch(Delegation& delegation, uint32_t number) {
-    return delegation.Watch([this, number] { ended_.push_back(number); });
+  bool Watch(Delegation& delegation, uint32_t number, std::function<bool()> was_used = nullptr) {
+    return delegation.Watch([this, number] { ended_.push_back(number); }, std::move(was_used));
   }
   uint64_t held() { return delegations_->stats().held; }
 
@@ -109,12 +115,52 @@ TEST_F(HeldDelegationsTest, TheOldestEndWhereTheServerWantsSome) {
     EXPECT_TRUE(Watch(*all.back(), number));
   }
   all.erase(all.begin());
-  delegations_->RecallAny(4);
+  delegations_->RecallAny(4, /*of_files=*/true, /*of_directories=*/false);
   EXPECT_TRUE(ended_.empty());
-  delegations_->RecallAny(2);
+  delegations_->RecallAny(2, /*of_files=*/true, /*of_directories=*/false);
   EXPECT_EQ(ended_, (std::vector<uint32_t>{1, 2}));
-  delegations_->RecallAny(0);
+  delegations_->RecallAny(0, /*of_files=*/true, /*of_directories=*/false);
   EXPECT_EQ(ended_, (std::vector<uint32_t>{1, 2, 3, 4}));
+}
+
+TEST_F(HeldDelegationsTest, TheOldestOfAKindEndWhereTheServerWantsSomeOfIt) {
+  std::vector<std::unique_ptr<Delegation>> all;
+  for (uint32_t number = 0; number < 6; ++number) {
+    all.push_back(number % 2 == 0 ? Take(number) : TakeDirectory(number));
+    EXPECT_TRUE(Watch(*all.back(), number));
+  }
+  delegations_->RecallAny(0, /*of_files=*/false, /*of_directories=*/false);
+  EXPECT_TRUE(ended_.empty());
+  delegations_->RecallAny(1, /*of_files=*/false, /*of_directories=*/true);
+  EXPECT_EQ(ended_, (std::vector<uint32_t>{1, 3}));
+  delegations_->RecallAny(2, /*of_files=*/true, /*of_directories=*/true);
+  EXPECT_EQ(ended_, (std::vector<uint32_t>{1, 3, 0, 2}));
+  delegations_->RecallAny(0, /*of_files=*/true, /*of_directories=*/false);
+  EXPECT_EQ(ended_, (std::vector<uint32_t>{1, 3, 0, 2, 4}));
+}
+
+// DELEG-7.
+TEST_F(HeldDelegationsTest, ItsHolderMayKnowWhetherItIsIdle) {
+  const auto directory = TakeDirectory(1);
+  bool was_used = true;
+  EXPECT_TRUE(Watch(*directory, 1, [&] { return was_used; }));
+  for (int periods = 0; periods < 5; ++periods) delegations_->EndIdle();
+  EXPECT_TRUE(ended_.empty());
+  was_used = false;
+  delegations_->EndIdle();
+  EXPECT_EQ(ended_, std::vector<uint32_t>{1});
+}
+
+TEST_F(HeldDelegationsTest, DirectoriesLeaveRoomForFiles) {
+  std::vector<std::unique_ptr<Delegation>> all;
+  for (uint32_t number = 0; number < Delegations::kDirectoriesMax; ++number) {
+    EXPECT_TRUE(delegations_->WantsDirectory());
+    all.push_back(TakeDirectory(number));
+  }
+  EXPECT_FALSE(delegations_->WantsDirectory());
+  EXPECT_TRUE(delegations_->Wants(AskDelegation::kIfFewAreUnused));
+  all.pop_back();
+  EXPECT_TRUE(delegations_->WantsDirectory());
 }
 
 // DELEG-6.
