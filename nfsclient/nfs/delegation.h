@@ -1,6 +1,6 @@
 // delegation: files that are read, and directories, while the server has delegated them: opens,
-// attributes and the names in a directory cost no call, and are never older than what the server
-// has (docs/rules/delegations.md).
+// attributes and the names in a directory cost no call, and are what the server has, as far as it
+// calls (docs/rules/delegations.md).
 //
 // Thread safety: any.
 #ifndef NFSWALK_NFSCLIENT_NFS_DELEGATION_H_

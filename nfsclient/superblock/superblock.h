@@ -79,6 +79,9 @@ class Superblock {
   // False with walk=ref and after Shutdown(), so that RCU-walk need not check `shut_down`.
   std::atomic<bool> walks_under_rcu;
   std::atomic<bool> shut_down{false};
+  // How many delegations of directories have ended: a walk under RCU begins anew if one has
+  // meanwhile, as other clients may have changed what it has passed.
+  std::atomic<uint64_t> delegation_ends{0};
 
   std::unique_ptr<protocol::Protocol> protocol;
   protocol::ServerLimits limits;  // set once, at mount
@@ -100,9 +103,6 @@ class Superblock {
   ExpiredChildren expired_children;
   OpenInodes open_inodes;
   DelegatedInodes delegated_inodes;
-  // How many delegations of directories have ended: a walk under RCU begins anew if one has
-  // meanwhile, as other clients may have changed what it has passed.
-  std::atomic<uint64_t> delegation_ends{0};
   AskedDelegations asked_delegations;
   Invalidations invalidations;
   WriteErrors write_errors;

@@ -13,8 +13,8 @@
 //
 // Cache lines that a stat from the caches loads, beside the path and the stack:
 //   thread   4  its PathCache, counters, thread index and state in liburcu
-//   mount    6  walks_under_rcu, root, directory_changes, DentryCache::table_; the credential and
-//               the head of its chain
+//   mount    7  walks_under_rcu; delegation_ends and limits; root, directory_changes,
+//               DentryCache::table_; the credential and the head of its chain
 //   prefix   3  its set; its entry, with up to 46 bytes of text in two lines
 //   file     5  the head of its chain; its dentry, with up to 16 bytes of name; the first three of
 //               its inode
