@@ -18,7 +18,20 @@
 namespace nfswalk::protocol {
 namespace {
 
-using ProtocolFaults = ProtocolSession;
+class ProtocolFaults : public ProtocolSession {
+ protected:
+  // Connects to the server, which listens before it is registered with the portmapper.
+  Connected ConnectWithoutPorts(const TransportOptions& options) {
+    ServerAddress address = Address();
+    address.nfs_port = address.mount_port = 0;
+    for (;;) {
+      Connected connected = Connect(address, options);
+      if (connected || connected.error().error != std::errc::protocol_not_supported) {
+        return connected;
+      }
+    }
+  }
+};
 
 INSTANTIATE_TEST_SUITE_P(Versions, ProtocolFaults, fixtures::AllVersions(),
                          fixtures::VersionTestName);
@@ -330,9 +343,7 @@ TEST_P(ProtocolFaults, ShutdownCancelsCallsOfAHungServer) {
 
 // WIRE-18.
 TEST_P(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
-  ServerAddress address = Address();
-  address.nfs_port = address.mount_port = 0;
-  auto connected = Connect(address, {});
+  const auto connected = ConnectWithoutPorts({});
   ASSERT_TRUE(connected.has_value()) << connected.error().message;
   EXPECT_EQ((*connected)->GetRoot(kRoot).handle, root());
 }
@@ -340,13 +351,7 @@ TEST_P(ProtocolFaults, PortsComeFromThePortmapperWhereNoneAreGiven) {
 // WIRE-19: version 4 has no portmapper.
 TEST_P(ProtocolFaults, AServerThatComesBackOnAnotherPortIsFollowed) {
   if (version() != 3) GTEST_SKIP() << "its port is given or 2049";
-  ServerAddress address = Address();
-  address.nfs_port = address.mount_port = 0;
-  auto connected = Connect(address, {.nconnect = 2});
-  // The server listens before it is registered.
-  while (!connected && connected.error().error == std::errc::protocol_not_supported) {
-    connected = Connect(address, {.nconnect = 2});
-  }
+  const auto connected = ConnectWithoutPorts({.nconnect = 2});
   ASSERT_TRUE(connected.has_value()) << connected.error().message;
   server().Kill();
   server().set_nfs_port(2050);
