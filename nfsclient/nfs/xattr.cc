@@ -10,6 +10,7 @@ namespace nfswalk::nfs {
 namespace {
 
 using icache::Inode;
+using protocol::Attributes;
 using sunrpc_auth::Credential;
 
 constexpr std::string_view kUser = "user.";
@@ -27,32 +28,33 @@ std::expected<std::string_view, std::errc> NameOnWire(std::string_view name) {
   return name;
 }
 
-uint64_t FsidOf(Inode& inode) {
-  protocol::Attributes attributes;
+Attributes AttributesOf(Inode& inode) {
+  Attributes attributes;
   CopyAttributes(inode, attributes);
-  return attributes.fsid;
+  return attributes;
 }
 
-// Makes a call of Protocol. Whether a file system has ACLs is told with the root's limits.
-template <typename Call>
-auto AskAcl(Superblock& superblock, Inode& inode, Call call) {
-  auto reply = call();
-  if (reply.error == protocol::kStale) MarkStale(superblock, inode);
-  return reply;
+// All others may have none where these have one.
+bool IsFileOrDirectory(protocol::FileType type) {
+  return type == protocol::FileType::kRegular || type == protocol::FileType::kDirectory;
 }
 
-// Makes a call of Protocol, unless the inode's file system is known to have no extended attributes:
-// one that reads has been refused there. One that changes may be refused where there are some.
+// A link has none where other files have one (Linux's server leaves out the attribute).
+bool MayHaveAcl(const Superblock& superblock, const Attributes& attributes) {
+  return superblock.protocol->has_acls() && attributes.type != protocol::FileType::kSymlink &&
+         !superblock.without_acls.Has(attributes.fsid);
+}
+
+// Makes a call of Protocol, unless the file system is in `without`. `tells`: it is put there where
+// the call is not supported. One that changes may be refused where what is there can be read.
 template <typename Call>
-auto Ask(Superblock& superblock, Inode& inode, bool reads, Call call) {
+auto Ask(Superblock& superblock, Inode& inode, FileSystemsWithout& without, bool tells, Call call) {
   decltype(call()) reply;
   reply.error = std::errc::operation_not_supported;
-  if (!superblock.protocol->has_xattrs()) return reply;
-  const uint64_t fsid = FsidOf(inode);
-  if (superblock.without_xattrs.Has(fsid)) return reply;
+  const uint64_t fsid = AttributesOf(inode).fsid;
+  if (without.Has(fsid)) return reply;
   reply = call();
-  const bool has_none = reads && reply.error == std::errc::operation_not_supported;
-  if (has_none) superblock.without_xattrs.Add(fsid);
+  if (tells && reply.error == std::errc::operation_not_supported) without.Add(fsid);
   if (reply.error == protocol::kStale) MarkStale(superblock, inode);
   return reply;
 }
@@ -66,6 +68,15 @@ std::errc Change(Superblock& superblock, Inode& inode, Ask ask) {
   return reply.error;
 }
 
+// Asks for it, unless the root's file system, which has told at mount, is that of the file.
+bool HasAcl(Superblock& superblock, Inode& inode, const Credential& credential) {
+  const Attributes attributes = AttributesOf(inode);
+  if (!MayHaveAcl(superblock, attributes)) return false;
+  if (attributes.fsid == AttributesOf(*superblock.root.inode()).fsid) return true;
+  const auto acl = GetXattr(superblock, inode, kAcl, credential);
+  return acl || acl.error() != std::errc::operation_not_supported;
+}
+
 }  // namespace
 
 std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& inode,
@@ -73,12 +84,13 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& in
                                                const Credential& credential) {
   protocol::XattrReply reply;
   if (name == kAcl) {
-    reply = AskAcl(superblock, inode,
-                   [&] { return superblock.protocol->GetAcl(inode.handle(), credential); });
+    reply = Ask(superblock, inode, superblock.without_acls,
+                /*tells=*/IsFileOrDirectory(AttributesOf(inode).type),
+                [&] { return superblock.protocol->GetAcl(inode.handle(), credential); });
   } else {
     const auto sent = NameOnWire(name);
     if (!sent) return std::unexpected(sent.error());
-    reply = Ask(superblock, inode, /*reads=*/true,
+    reply = Ask(superblock, inode, superblock.without_xattrs, /*tells=*/true,
                 [&] { return superblock.protocol->GetXattr(inode.handle(), *sent, credential); });
   }
   if (reply.error != protocol::kOk) return std::unexpected(reply.error);
@@ -87,17 +99,17 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& in
 
 std::expected<std::vector<std::string>, std::errc> ListXattrs(Superblock& superblock, Inode& inode,
                                                               const Credential& credential) {
-  auto reply = Ask(superblock, inode, /*reads=*/true,
+  auto reply = Ask(superblock, inode, superblock.without_xattrs, /*tells=*/true,
                    [&] { return superblock.protocol->ListXattrs(inode.handle(), credential); });
-  const bool has_acl_alone =
-      reply.error == std::errc::operation_not_supported && superblock.protocol->has_acls();
+  const bool has_acl = HasAcl(superblock, inode, credential);
+  const bool has_acl_alone = reply.error == std::errc::operation_not_supported && has_acl;
   if (reply.error != protocol::kOk && !has_acl_alone) return std::unexpected(reply.error);
   // A longer one could not be asked for.
   std::erase_if(reply.names, [](const std::string& name) {
     return kUser.size() + name.size() > protocol::kNameBytesMax;
   });
   for (std::string& name : reply.names) name.insert(0, kUser);
-  if (superblock.protocol->has_acls()) reply.names.emplace_back(kAcl);
+  if (has_acl) reply.names.emplace_back(kAcl);
   return std::move(reply.names);
 }
 
@@ -109,12 +121,10 @@ std::errc SetXattr(Superblock& superblock, Inode& inode, std::string_view name,
   if (how > protocol::XattrMode::kReplace) return std::errc::invalid_argument;
   if (value.size() > protocol::kXattrValueBytesMax) return std::errc::argument_list_too_long;
   return Change(superblock, inode, [&] {
-    if (is_acl) {
-      return AskAcl(superblock, inode,
-                    [&] { return superblock.protocol->SetAcl(inode.handle(), value, credential); });
-    }
-    return Ask(superblock, inode, /*reads=*/false, [&] {
-      return superblock.protocol->SetXattr(inode.handle(), *sent, value, how, credential);
+    FileSystemsWithout& without = is_acl ? superblock.without_acls : superblock.without_xattrs;
+    return Ask(superblock, inode, without, /*tells=*/false, [&] {
+      return is_acl ? superblock.protocol->SetAcl(inode.handle(), value, credential)
+                    : superblock.protocol->SetXattr(inode.handle(), *sent, value, how, credential);
     });
   });
 }
@@ -122,13 +132,13 @@ std::errc SetXattr(Superblock& superblock, Inode& inode, std::string_view name,
 std::errc RemoveXattr(Superblock& superblock, Inode& inode, std::string_view name,
                       const Credential& credential) {
   if (name == kAcl) {
-    return superblock.protocol->has_acls() ? std::errc::invalid_argument
-                                           : std::errc::operation_not_supported;
+    return MayHaveAcl(superblock, AttributesOf(inode)) ? std::errc::invalid_argument
+                                                       : std::errc::operation_not_supported;
   }
   const auto sent = NameOnWire(name);
   if (!sent) return sent.error();
   return Change(superblock, inode, [&] {
-    return Ask(superblock, inode, /*reads=*/false,
+    return Ask(superblock, inode, superblock.without_xattrs, /*tells=*/false,
                [&] { return superblock.protocol->RemoveXattr(inode.handle(), *sent, credential); });
   });
 }

@@ -42,7 +42,6 @@ RootReply Nfs4::GetRoot(const Credential& credential) {
         reply.error = reader.error();
         reply.handle = root_;
         reply.limits = decoded.limits;
-        if (reply.error == kOk) has_acls_.store(decoded.limits.has_acls);
         FitMessages(open_files_->limits(), reply.limits);
       });
 }

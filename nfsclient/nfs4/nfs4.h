@@ -111,7 +111,7 @@ class Nfs4 final : public Protocol {
                            XattrMode how, const Credential& credential) override;
   FileChangeReply RemoveXattr(const FileHandle& file, std::string_view name,
                               const Credential& credential) override;
-  bool has_acls() const override { return has_acls_.load(); }
+  bool has_acls() const override { return true; }
   XattrReply GetAcl(const FileHandle& file, const Credential& credential) override;
   FileChangeReply SetAcl(const FileHandle& file, std::string_view acl,
                          const Credential& credential) override;
@@ -216,7 +216,6 @@ class Nfs4 final : public Protocol {
   OperationsLimit operations_limit_;
   // Set once the server refused a numeric owner (NFS4ERR_BADOWNER).
   std::atomic<bool> owners_as_names_{false};
-  std::atomic<bool> has_acls_{false};  // set by GetRoot()
   // Set once the server did not know them (NFS4ERR_OP_ILLEGAL). NFS4ERR_NOTSUPP is of a file
   // system.
   std::atomic<bool> seek_is_missing_{false};

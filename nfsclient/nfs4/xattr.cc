@@ -126,7 +126,6 @@ FileChangeReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view name,
 }
 
 XattrReply Nfs4::GetAcl(const FileHandle& file, const Credential& credential) {
-  if (!has_acls()) return Failure<XattrReply>(std::errc::operation_not_supported);
   Compound compound;
   compound.PutHandle(file).GetAcl();
   return Call<XattrReply>(compound, credential, [](CompoundReader& reader, XattrReply& reply) {
@@ -149,7 +148,6 @@ XattrReply Nfs4::GetAcl(const FileHandle& file, const Credential& credential) {
 // then. An ACL may change these where the mode, and the time of the change, stay as they were.
 FileChangeReply Nfs4::SetAcl(const FileHandle& file, std::string_view acl,
                              const Credential& credential) {
-  if (!has_acls()) return Failure<FileChangeReply>(std::errc::operation_not_supported);
   if (!ReadAcl(acl)) return Failure<FileChangeReply>(std::errc::invalid_argument);
   Compound compound;
   compound.PutHandle(file).SetAcl(acl);

@@ -463,7 +463,7 @@ class Protocol {
   }
   // The ACL of a file as version 4 sends it: nfsace4<> (RFC 8881 6.2). Errors:
   // operation_not_supported by the version, the server or the file system; invalid_argument for
-  // what is no such list; argument_list_too_long (E2BIG).
+  // what is no such list; argument_list_too_long (E2BIG). has_acls(): of the version.
   virtual bool has_acls() const { return false; }
   virtual XattrReply GetAcl(const FileHandle& /*file*/, const Credential&) {
     return {std::errc::operation_not_supported, {}};

@@ -109,6 +109,7 @@ class Superblock {
   DirtyFiles dirty_files;
   LockTable locks;
   FileSystemsWithout without_xattrs;
+  FileSystemsWithout without_acls;
   // Memory of what was read ahead; data/read_ahead.h limits it.
   std::atomic<size_t> read_ahead_bytes{0};
   vfs::DentryRef root;

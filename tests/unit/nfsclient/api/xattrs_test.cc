@@ -13,6 +13,7 @@
 namespace nfswalk {
 namespace {
 
+using protocol::FakeNode;
 using protocol::kOpGetXattr;
 using protocol::kOpListXattrs;
 using protocol::kOpSetXattr;
@@ -210,11 +211,57 @@ TEST_F(AclXattrTest, RightsAreAskedForAgainOnceItIsSet) {
   EXPECT_EQ(calls(OP_ACCESS), asked + 1);
 }
 
-TEST_F(XattrsTest, AServerMayHaveNoAcls) {
+// WIRE-48, here and below.
+TEST_F(XattrsTest, TheRootsFileSystemMayHaveNoAcls) {
+  const uint64_t rpcs = client_->stats().rpcs;
   EXPECT_EQ(GetError("system.nfs4_acl"), kNotSupported);
   EXPECT_EQ(Set("system.nfs4_acl"), kNotSupported);
   EXPECT_EQ(client_->RemoveXattr("f", "system.nfs4_acl", kUser), kNotSupported);
+  EXPECT_EQ(client_->stats().rpcs, rpcs) << "it has said so";
   EXPECT_EQ(client_->ListXattrs("f", kUser).value_or(Names{"?"}), Names{});
+}
+
+class AclFileSystemsTest : public AclXattrTest {
+ protected:
+  static constexpr uint64_t kOther = 9;
+
+  AclFileSystemsTest() {
+    nfs4_.Put("there", {.mode = 0666, .fsid = kOther, .fileid = 1});
+    nfs4_.Put("link", {.type = FakeNode::Type::kSymlink, .data = "f"});
+  }
+  std::string Get(const std::string& name) {
+    return client_->GetXattr(name, kName, kUser, {.no_follow = true}).value_or("none");
+  }
+};
+
+TEST_F(AclFileSystemsTest, AFileSystemWithoutThemIsAskedOnce) {
+  EXPECT_EQ(Get("there"), "none");
+  EXPECT_TRUE(client_->Stat("there", kUser).has_value());
+  const uint64_t rpcs = client_->stats().rpcs;
+  EXPECT_EQ(Get("there"), "none");
+  EXPECT_EQ(client_->SetXattr("there", kName, kAllowsOne, XattrMode::kEither, kUser),
+            kNotSupported);
+  EXPECT_EQ(client_->RemoveXattr("there", kName, kUser), kNotSupported);
+  EXPECT_EQ(client_->stats().rpcs, rpcs);
+  EXPECT_EQ(client_->ListXattrs("there", kUser).value_or(Names{"?"}), Names{});
+  EXPECT_EQ(Get("f"), kAllowsNothing) << "of another file system";
+}
+
+TEST_F(AclFileSystemsTest, TheRootTellsNothingOfAnotherFileSystem) {
+  nfs4_.SetAcl("", "");
+  nfs4_.SetAcl("f", "");
+  nfs4_.SetAcl("there", kAllowsNothing);
+  MountAnew();
+  EXPECT_EQ(client_->ListXattrs("there", kUser).value_or(Names{}), Names{std::string(kName)});
+  EXPECT_EQ(Get("there"), kAllowsNothing);
+  EXPECT_EQ(client_->SetXattr("there", kName, kAllowsOne, XattrMode::kEither, kUser), kOk);
+  EXPECT_EQ(Get("f"), "none");
+}
+
+TEST_F(AclFileSystemsTest, ALinkTellsNothingOfFiles) {
+  EXPECT_EQ(Get("link"), "none");
+  EXPECT_EQ(client_->ListXattrs("link", kUser, {.no_follow = true}).value_or(Names{"?"}), Names{});
+  EXPECT_EQ(Get("f"), kAllowsNothing);
 }
 
 TEST_F(XattrsTest, AnUnknownModeIsRefused) {

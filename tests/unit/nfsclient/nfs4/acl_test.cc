@@ -8,6 +8,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "nfsclient/nfs4/nfs4.h"
 #include "tests/fixtures/fake_nfs4.h"
@@ -85,8 +86,56 @@ TEST(ReadAclTest, BytesThatAreNoListAreRefused) {
   for (const auto& [what, bytes] : rows) EXPECT_FALSE(ReadAcl(bytes).has_value()) << what;
 }
 
+TEST(AceTextTest, LettersAreThoseOfGetfacl) {
+  const std::pair<Ace, const char*> rows[] = {
+      {{kAllow, 0, 0x1601bf, "OWNER@"}, "A::OWNER@:rwaxtTnNcCy"},
+      {{kAllow, kGroup, 0x120089, "GROUP@"}, "A:g:GROUP@:rtncy"},
+      {{kDeny, 0, 0x10040, "ann@example.org"}, "D::ann@example.org:Dd"},
+      {{Ace::kAudit, 0x3f, 0, "EVERYONE@"}, "U:fdniSF:EVERYONE@:"},
+      {{Ace::kAlarm, 0, 0, "EVERYONE@"}, "L::EVERYONE@:"},
+      {{7, 1u << 31, 1u << 31, ""}, ":::"},
+  };
+  for (const auto& [ace, text] : rows) EXPECT_EQ(AceText(ace), text);
+}
+
+TEST(ClassModeTest, TheFirstEntryThatNamesARightDecidesIt) {
+  struct Row {
+    const char* what;
+    std::vector<Ace> acl;
+    uint32_t mode;
+    bool is_as_mode;
+  };
+  const Row rows[] = {
+      {"nothing", {}, 0, false},
+      {"the owner", {{kAllow, 0, 0xfffff, "OWNER@"}}, 0, true},
+      {"the group", {{kAllow, kGroup, 0x27, "GROUP@"}}, 070, true},
+      {"everyone", {{kAllow, 0, 0x21, "EVERYONE@"}}, 055, true},
+      {"half of writing", {{kAllow, 0, 0x2, "GROUP@"}}, 0, false},
+      {"the other half", {{kAllow, 0, 0x4, "EVERYONE@"}}, 0, false},
+      {"both halves", {{kAllow, 0, 0x2, "GROUP@"}, {kAllow, 0, 0x4, "EVERYONE@"}}, 020, false},
+      {"removal alone", {{kAllow, 0, 0x40, "GROUP@"}}, 0, false},
+      {"writing in a directory", {{kAllow, 0, 0x46, "GROUP@"}}, 020, true},
+      {"the owner's rights", {{kAllow, 0, 0x40001, "GROUP@"}}, 040, false},
+      {"denied before", {{kDeny, 0, 0x1, "GROUP@"}, {kAllow, 0, 0x1, "EVERYONE@"}}, 04, true},
+      {"denied behind", {{kAllow, 0, 0x1, "GROUP@"}, {kDeny, 0, 0x1, "EVERYONE@"}}, 040, true},
+      {"a user", {{kAllow, 0, 0x27, "ann"}, {kAllow, 0, 0x1, "GROUP@"}}, 040, false},
+      {"another group", {{kAllow, kGroup, 0x27, "wheel"}}, 0, false},
+      {"a user denied", {{kAllow, 0, 0x21, "EVERYONE@"}, {kDeny, 0, 0x1, "ann"}}, 011, false},
+      {"what is inherited", {{kAllow, Ace::kInheritOnly, 0x27, "GROUP@"}}, 0, false},
+      {"what is inherited, too", {{kAllow, Ace::kFileInherit, 0x1, "GROUP@"}}, 040, false},
+      {"for directories", {{kAllow, Ace::kDirectoryInherit, 0x1, "GROUP@"}}, 040, false},
+      {"once", {{kAllow, Ace::kNoPropagate, 0x1, "GROUP@"}}, 040, false},
+      {"an audit", {{Ace::kAudit, 0, 0x27, "GROUP@"}}, 0, false},
+      {"an alarm", {{Ace::kAlarm, 0, 0x27, "EVERYONE@"}}, 0, false},
+      {"denied to heirs", {{kAllow, 0, 0x1, "EVERYONE@"}, {kDeny, 8, 0x1, "ann"}}, 044, false},
+  };
+  for (const auto& [what, acl, mode, is_as_mode] : rows) {
+    EXPECT_EQ(ClassModeOf(acl), mode) << what;
+    EXPECT_EQ(IsAsMode(acl), is_as_mode) << what;
+  }
+}
+
 TEST_P(AclTest, IsKeptAsItIsSent) {
-  EXPECT_TRUE(nfs_->has_acls());
   EXPECT_EQ(Get().value, kOfMode);
   EXPECT_EQ(Set(kOfUser).error, kOk);
   EXPECT_EQ(server_.Find("f")->acl, kOfUser);
@@ -100,14 +149,10 @@ TEST_P(AclTest, BytesThatAreNoListAreNotSent) {
   EXPECT_EQ(server_.calls(OP_SETATTR), 0);
 }
 
-TEST_P(AclTest, AServerWithoutThemIsNotAsked) {
+TEST_P(AclTest, TheRootTellsWhetherItsFileSystemHasThem) {
+  EXPECT_TRUE(nfs_->GetRoot(kRoot).limits.has_acls);
   server_.SetAcl("", "");
-  Connect();
-  EXPECT_FALSE(nfs_->has_acls());
-  const uint64_t rpcs = nfs_->rpcs_sent();
-  EXPECT_EQ(Get().error, kNotSupported);
-  EXPECT_EQ(Set(kOfUser).error, kNotSupported);
-  EXPECT_EQ(nfs_->rpcs_sent(), rpcs);
+  EXPECT_FALSE(nfs_->GetRoot(kRoot).limits.has_acls);
 }
 
 TEST_P(AclTest, AFileSystemMayHaveNone) {
