@@ -5,9 +5,9 @@
 _nfswalk_options() {
   local every="--help --json --uid --gid --groups"
   case $1 in
-    stat) echo "$every -h -L --dereference -c --format" ;;
+    stat) echo "$every -h -L --dereference --acl --xattrs -c --format" ;;
     ls)
-      echo "$every -a --all -A --almost-all -d --directory -l --long -n --numeric-uid-gid -h" \
+      echo "$every -a --all -A --almost-all -d --directory -l --long -n --numeric-uid-gid --acl -h" \
         "--human-readable -R --recursive -r --reverse -t -S --color"
       ;;
     readlink | cat | mv | doctor) echo "$every -h" ;;

@@ -212,8 +212,7 @@ void TakeOperands(CommonOptions& common, CpOptions& options) {
   if (to_url) {
     CpOptions::Destination to{MountOf(operands[before_last]), operands[before_last]};
     const auto& from = common.mount.server;
-    to.same_export = from_url && from.host == to.mount.server.host &&
-                     from.export_path == to.mount.server.export_path;
+    to.same_server = from_url && MayBeSameServer(from, to.mount.server);
     to.same_url = from_url && common.url == to.url;
     options.from_here = !from_url;
     if (!from_url) std::tie(common.mount, common.url) = std::tie(to.mount, to.url);
@@ -265,9 +264,11 @@ Examples:
 void AddStat(CLI::App& app, Invocation& invocation) {
   auto [command, options] = AddCommand<StatOptions>(app, invocation, kStat);
   command.add_flag("-L,--dereference", options.follow, "show what a symbolic link points to");
-  AddValue(command, "-c,--format", "FORMAT", options.format,
-           "print this for each PATH, and a newline", StatFormat::Parse)
-      ->excludes(command.get_option("--json"));
+  command.add_flag("--acl", options.acl, "also the ACL (version 4), by one call more");
+  command.add_flag("--xattrs", options.xattrs, "also extended attributes (version 4.2)");
+  CLI::Option* format = AddValue(command, "-c,--format", "FORMAT", options.format,
+                                 "print this for each PATH, and a newline", StatFormat::Parse);
+  for (const char* no : {"--json", "--acl", "--xattrs"}) format->excludes(command.get_option(no));
 }
 
 constexpr Command kLs{"ls", "list directories", PathCount::kDefaultToRoot, R"(
@@ -276,7 +277,6 @@ Users and groups are called as this machine calls their numbers.
 
 Examples:
   nfswalk ls nfs://server/export
-  nfswalk ls -lah nfs://server/export usr/include
   nfswalk ls -lt --color=always nfs://server/export var/log | less -R
   nfswalk ls --json nfs://server/export home | jq -r .name
 )"};
@@ -292,6 +292,7 @@ void AddLs(CLI::App& app, Invocation& invocation) {
   command.add_flag_callback(
       "-n,--numeric-uid-gid", [&listing] { listing.details = listing.style.numeric = true; },
       "as -l, with users and groups as numbers");
+  command.add_flag("--acl", listing.acl, "with -l: a plus where an ACL (version 4) says more");
   command.add_flag("-h,--human-readable", listing.style.human, "with -l: sizes as 1.5K, 12M");
   command.add_flag("-R,--recursive", options.recursive, "also what is in directories below");
   command.add_flag("-r,--reverse", listing.reversed, "the other way round");
@@ -423,7 +424,7 @@ Examples:
 void AddCp(CLI::App& app, Invocation& invocation) {
   auto [command, options] = AddCommand<CpOptions>(app, invocation, kCp);
   command.add_flag("-r,-R,--recursive", options.recursive, "directories with all that is in them");
-  command.add_flag("-p,--preserve", options.preserve, "keep modes, times and extended attributes");
+  command.add_flag("-p,--preserve", options.preserve, "keep modes, times, xattrs and ACLs");
   AddValue(command, "--threads", "NUMBER", options.tree.threads,
            fmt::format("copy so many files at once ({})", options.tree.threads), ParseThreads);
 }

@@ -51,4 +51,8 @@ bool NameSameExport(std::string_view a, std::string_view b) {
          port_of(*first) == port_of(*second);
 }
 
+bool MayBeSameServer(const protocol::ServerAddress& a, const protocol::ServerAddress& b) {
+  return a.host == b.host && (a.nfs_port == b.nfs_port || a.nfs_port == 0 || b.nfs_port == 0);
+}
+
 }  // namespace nfswalk::cli

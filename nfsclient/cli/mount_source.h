@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "nfsclient/client.h"
+
 namespace nfswalk::cli {
 
 // Whether it is host:/path: a colon before the first slash. An IPv6 address stands in brackets.
@@ -19,6 +21,9 @@ std::string UrlOf(std::string_view source);
 // host in any case, slashes more or less, host:/path, the port of NFS. Addresses are not asked for:
 // a host by its name and by its address are two.
 bool NameSameExport(std::string_view a, std::string_view b);
+
+// Whether two addresses may be of one server. A port that is not given may be any.
+bool MayBeSameServer(const protocol::ServerAddress& a, const protocol::ServerAddress& b);
 
 }  // namespace nfswalk::cli
 

@@ -69,6 +69,19 @@ void Session::FailLocally(std::string_view path, std::string_view local_path, st
   console_.Complain(LocalFailureText(command_, path, local_path, error));
 }
 
+void Session::FailToKeep(std::string_view path, std::string_view to, std::string_view what,
+                         std::errc error) {
+  RaiseExitCode(kExitPathFailed);
+  if (json_) {
+    JsonObject object = PathJson(path);
+    AddBytes(object, "to", to);
+    object.Set("not_kept", what);
+    AddError(object, error);
+    Print(object);
+  }
+  console_.Complain(NotKeptText(command_, path, to, what, error));
+}
+
 void Session::FailMount(std::string_view url, std::string_view why) {
   console_.Complain(fmt::format("mount '{}': {}", Escape(url), Escape(why)));
   RaiseExitCode(kExitServerFailed);

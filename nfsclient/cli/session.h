@@ -61,6 +61,11 @@ class Session {
   // Fail() for an error of the file that `path` is copied to; the object also has a key "to".
   void FailLocally(std::string_view path, std::string_view local_path, std::errc error);
 
+  // Reports that the copy `to` of `path`, which is there, is without `what`; the object also has a
+  // key "not_kept".
+  void FailToKeep(std::string_view path, std::string_view to, std::string_view what,
+                  std::errc error);
+
   // A second export could not be mounted.
   void FailMount(std::string_view url, std::string_view why);
 

@@ -156,7 +156,7 @@ void RunCommand(Session& session, const Paths& paths, const CpOptions& options) 
   }
   ExportCopy::Settings settings{
       .source = *source, .threads = threads, .preserve = options.preserve, .umask = ProcessUmask()};
-  if (options.to) settings.same_export = options.to->same_export;
+  if (options.to) settings.same_server = options.to->same_server;
   CopyToExport(session, target, settings, sources, destination, options);
   threads.Wait();
 }

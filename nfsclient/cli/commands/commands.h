@@ -24,6 +24,8 @@ namespace nfswalk::cli {
 
 struct StatOptions {
   bool follow = false;
+  bool acl = false;
+  bool xattrs = false;
   std::optional<StatFormat> format;
 };
 
@@ -67,7 +69,7 @@ struct CpOptions {
   struct Destination {
     MountOptions mount;
     std::string url;
-    bool same_export = false;  // as the source's
+    bool same_server = false;  // as the source's: with one version a file has the same ids
     bool same_url = false;     // one mount does: the server can copy by itself
   };
 

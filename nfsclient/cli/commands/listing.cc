@@ -1,14 +1,18 @@
 #include "nfsclient/cli/commands/listing.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "nfsclient/cli/show/link_target.h"
+#include "threads/task_threads.h"
 
 namespace nfswalk::cli {
 namespace {
+
+constexpr size_t kAclThreads = 8;
 
 bool IsNewer(const protocol::Time& a, const protocol::Time& b) {
   return std::pair(a.seconds, a.nanoseconds) > std::pair(b.seconds, b.nanoseconds);
@@ -56,6 +60,27 @@ void Listing::Complete(std::vector<ListedEntry>& entries, const Node& directory)
   });
 }
 
+// Asks for several at once. Those that cannot be read have been complained about.
+void Listing::ReadAcls(std::vector<ListedEntry>& entries, const Node& directory) {
+  std::vector<Result<std::optional<AclText>>> found(entries.size(), std::nullopt);
+  {
+    TaskThreads threads(kAclThreads, entries.size());
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (session_.done()) return;
+      if (entries[i].attributes->type == protocol::FileType::kSymlink) continue;
+      found[i] = std::unexpected(std::errc::not_enough_memory);  // unless its task does not end so
+      threads.Run([this, &found, &entries, &directory, i] {
+        found[i] =
+            ReadAclText(directory, entries[i].name, session_.credential(), {.no_follow = true});
+      });
+    }
+  }
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!found[i]) session_.Fail(entries[i].path, found[i].error());
+    if (found[i]) entries[i].acl = *std::move(found[i]);
+  }
+}
+
 void Listing::Sort(std::vector<ListedEntry>& entries) const {
   std::ranges::sort(entries, [&](const ListedEntry& a, const ListedEntry& b) {
     return options_.reversed ? ComesBefore(b, a, options_.order)
@@ -67,6 +92,7 @@ std::vector<ListedEntry> Listing::Print(std::vector<ListedEntry> entries, const 
                                         bool total) {
   if (NeedsAttributes()) Complete(entries, directory);
   Sort(entries);
+  if (options_.acl && (session_.json() || options_.details)) ReadAcls(entries, directory);
   if (!session_.json() && options_.details) {
     PrintDetails(entries, directory, total);
     return entries;
@@ -102,6 +128,7 @@ void Listing::PrintJson(const ListedEntry& entry, const Node& directory) {
   AddBytes(object, "name", entry.name);
   AddAttributes(object, *entry.attributes);
   if (!target.empty()) AddBytes(object, "target", target);
+  if (entry.acl) object.Set("acl", entry.acl->entries);
   session_.Print(object);
 }
 
@@ -112,7 +139,8 @@ void Listing::PrintDetails(const std::vector<ListedEntry>& entries, const Node& 
     const std::string target = TargetOf(entry, directory);
     std::string title = Title(entry);
     if (!target.empty()) title += " -> " + session_.console().ForOutput(target);
-    files.push_back({std::move(title), *entry.attributes});
+    const bool has_acl = entry.acl && !entry.acl->is_as_mode;
+    files.push_back({std::move(title), *entry.attributes, has_acl});
   }
   if (total) session_.console().Print(TotalLine(files, options_.style));
   session_.console().Print(LongListing(files, options_.style));

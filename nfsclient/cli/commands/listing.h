@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nfsclient/cli/session.h"
+#include "nfsclient/cli/show/acl_text.h"
 #include "nfsclient/cli/show/color.h"
 #include "nfsclient/cli/show/long_listing.h"
 #include "nfsclient/client.h"
@@ -19,12 +20,14 @@ struct ListedEntry {
   std::string path;
   std::string name;  // what is printed, and where the entry is in its directory
   std::optional<Attributes> attributes = {};
+  std::optional<AclText> acl = {};
 };
 
 enum class ListOrder { kName, kTime, kSize };  // the newest, the largest first
 
 struct ListingOptions {
   bool details = false;
+  bool acl = false;  // of each, in the long form and in JSON
   LongStyle style;
   ListOrder order = ListOrder::kName;
   bool reversed = false;
@@ -47,6 +50,7 @@ class Listing {
  private:
   bool NeedsAttributes() const;
   void Complete(std::vector<ListedEntry>& entries, const Node& directory);
+  void ReadAcls(std::vector<ListedEntry>& entries, const Node& directory);
   std::string TargetOf(const ListedEntry& entry, const Node& directory);
   std::string Title(const ListedEntry& entry) const;
   void PrintJson(const ListedEntry& entry, const Node& directory);

@@ -62,6 +62,11 @@ class FromExport final : public CopySource {
                       },
                       XattrsOf(file), file};
   }
+  Result<XattrSource> XattrsOfDirectory(const TreeEntry& entry) override {
+    auto directory = ResolveListed(entry, credential_);
+    if (!directory) return std::unexpected(directory.error());
+    return XattrsOf(std::shared_ptr<const Node>(*std::move(directory)), credential_);
+  }
   Result<std::string> ReadLink(const TreeEntry& entry) override {
     const auto link = ResolveListed(entry, credential_);
     if (!link) return std::unexpected(link.error());
@@ -173,6 +178,11 @@ class FromHere final : public CopySource {
       return static_cast<uint64_t>(found);
     };
     return SourceFile{opened->attributes, read, seek, XattrsOf(file)};
+  }
+  Result<XattrSource> XattrsOfDirectory(const TreeEntry& entry) override {
+    auto opened = OpenListed(entry, O_RDONLY | O_DIRECTORY);
+    if (!opened) return std::unexpected(opened.error());
+    return XattrsOf(std::make_shared<const LocalDescriptor>(std::move(opened->descriptor)));
   }
   Result<std::string> ReadLink(const TreeEntry& entry) override {
     const auto link = OpenListed(entry, O_PATH);

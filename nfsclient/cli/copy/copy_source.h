@@ -30,7 +30,6 @@ struct SourceFile {
   std::function<Result<size_t>(std::span<std::byte>, uint64_t offset_bytes)> read;
   // As File::Seek().
   std::function<Result<uint64_t>(uint64_t offset_bytes, Content content)> seek;
-  // Extended attributes of users.
   XattrSource xattrs;
   std::shared_ptr<const File> of_export = nullptr;  // if it is
 };
@@ -59,6 +58,7 @@ class CopySource {
   // The entry is one that Find() or Walk() gave out. protocol::kStale if its name is that of
   // another file by now.
   virtual Result<SourceFile> Open(const TreeEntry& entry) = 0;
+  virtual Result<XattrSource> XattrsOfDirectory(const TreeEntry& entry) = 0;
   virtual Result<std::string> ReadLink(const TreeEntry& entry) = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "nfsclient/cli/copy/file_acl.h"
 #include "nfsclient/cli/copy/local_descriptor.h"
 #include "nfsclient/cli/copy/unfinished_file.h"
 #include "nfsclient/cli/join_path.h"
@@ -126,7 +127,12 @@ class ExportCopy::Directory {
       : session_(copy.session_), copy_(&copy), entry_(std::move(entry)), place_(std::move(place)) {}
   ~Directory() {
     if (!at_end_) return;
-    const std::errc error = ErrorOf(node_->SetAttributesOf("", *at_end_, session_.credential()));
+    std::errc error{};
+    try {
+      error = Finish();
+    } catch (const std::bad_alloc&) {
+      error = std::errc::not_enough_memory;
+    }
     if (error != std::errc{}) session_.FailLocally(entry_.path, place_.path, error);
   }
 
@@ -154,11 +160,36 @@ class ExportCopy::Directory {
     gives_rights_ = was_there && place_.directory->gives_rights();
     if (!made) return session_.FailLocally(entry_.path, place_.path, made.error());
     if (mode_at_end) at_end_ = SetAttributes{.mode = mode_at_end};
-    if (copy_->settings_.preserve) at_end_ = copy_->FinalAttributes(entry_.attributes);
     node_ = *made;
+    if (copy_->settings_.preserve) Keep();
     copy_->Report(entry_, place_.path, 0);
   } catch (const std::bad_alloc&) {
     session_.FailLocally(entry_.path, place_.path, std::errc::not_enough_memory);
+  }
+
+  // Copies the extended attributes; the rights and the times follow at the end.
+  void Keep() {
+    at_end_ = copy_->FinalAttributes(entry_.attributes);
+    const uint32_t mode = *at_end_->mode;
+    at_end_->mode = mode & ~kAllOthers;
+    const auto xattrs = copy_->settings_.source.XattrsOfDirectory(entry_);
+    if (!xattrs) {
+      return session_.FailToKeep(entry_.path, place_.path, "extended attributes and rights",
+                                 xattrs.error());
+    }
+    const XattrSetter set = SetsXattrsOf(*node_, session_.credential());
+    CopyXattrs(session_, *xattrs, entry_.path, set, place_.path);
+    ReportDefaultAcl(session_, *xattrs, entry_.path, place_.path);
+    rights_ = RightsOf(session_, *xattrs, entry_.path, mode);
+  }
+  std::errc Finish() {
+    const Credential& who = session_.credential();
+    const std::errc error = ErrorOf(node_->SetAttributesOf("", *at_end_, who));
+    if (error != std::errc{} || !rights_) return error;
+    return SetRights(
+        session_, *rights_, entry_.path, SetsXattrsOf(*node_, who),
+        [&](uint32_t mode) { return ErrorOf(node_->SetAttributesOf("", {.mode = mode}, who)); },
+        place_.path);
   }
 
   Session& session_;
@@ -170,6 +201,7 @@ class ExportCopy::Directory {
   bool is_new_ = false;
   bool gives_rights_ = true;
   std::optional<SetAttributes> at_end_;
+  std::optional<FileRights> rights_;  // of one that is kept: it is its owner's alone before
 };
 
 ExportCopy::ExportCopy(Session& session, const Settings& settings, std::shared_ptr<Node> directory,
@@ -258,7 +290,7 @@ Result<std::shared_ptr<Node>> ExportCopy::MakeDirectory(const TreeEntry& entry, 
 // Whether the directory is the one that is made: a copy of it into itself would not end.
 bool ExportCopy::IsTarget(const TreeEntry& entry) const {
   const std::pair id{entry.attributes.fsid, entry.attributes.fileid};
-  return settings_.same_export && target_id_ == id;
+  return settings_.same_server && target_id_ == id;
 }
 
 void ExportCopy::Leave(const TreeEntry& directory) {
@@ -338,10 +370,10 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   SetAttributes at_end = FinalAttributes(attributes);
   const bool is_as_made = !settings_.preserve && !*replaced;
   const uint32_t mode = is_as_made ? *at_end.mode | kOwnerMayWrite : 0600;
-  const uint32_t rights = is_as_made ? kMayWrite | kModeAtOnce : kMayWrite;
+  const uint32_t how = is_as_made ? kMayWrite | kModeAtOnce : kMayWrite;
   std::unique_ptr<File> file;
   std::errc error = unfinished.Create([&](const std::string& name) {
-    auto made = node.CreateAndOpen(name, rights, mode, /*exclusive=*/true, who);
+    auto made = node.CreateAndOpen(name, how, mode, /*exclusive=*/true, who);
     if (made) file = std::move(made->file);
     return ErrorOf(made);
   });
@@ -354,12 +386,12 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     error = ErrorOf(file->SetAttributesOf({.size_bytes = end}));
   }
   if (error == std::errc{}) error = file->Sync();
+  FileRights rights;
   if (error == std::errc{} && settings_.preserve) {
-    // The copy is made without those that cannot be read or kept.
-    const CopiedXattrs kept =
-        CopyXattrs(source->xattrs, SetsXattrsOf(*file), [this] { return session_.done(); });
-    if (kept.failed != std::errc{}) session_.Fail(entry.path, kept.failed);
-    if (kept.refused != std::errc{}) fail(kept.refused);
+    // The copy is made without extended attributes, or an ACL, that cannot be read or kept.
+    CopyXattrs(session_, source->xattrs, entry.path, SetsXattrsOf(*file), place.path);
+    rights = RightsOf(session_, source->xattrs, entry.path, *at_end.mode);
+    at_end.mode = *at_end.mode & ~kAllOthers;
   }
   if (error == std::errc{} && *replaced && !settings_.preserve) {
     at_end = ReplacedAttributes(*file, **replaced);
@@ -368,6 +400,12 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (loses_rights) at_end.mode = file->attributes().mode & ~kOwnerMayWrite;
   if (error == std::errc{} && (!is_as_made || loses_rights)) {
     error = ErrorOf(file->SetAttributesOf(at_end));
+  }
+  if (error == std::errc{} && settings_.preserve) {
+    const auto set_mode = [&](uint32_t all) {
+      return ErrorOf(file->SetAttributesOf({.mode = all}));
+    };
+    error = SetRights(session_, rights, entry.path, SetsXattrsOf(*file), set_mode, place.path);
   }
   if (error == std::errc{}) error = unfinished.Finish();
   if (error != std::errc{}) return fail(error);

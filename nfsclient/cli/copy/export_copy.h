@@ -34,11 +34,12 @@ class ExportCopy : public TreeVisitor {
   struct Settings {
     CopySource& source;
     TaskThreads& threads;
-    // Mode and times; else modes are cut down by the umask, and by what the server makes of those
-    // that it is asked for, and a file that is replaced passes its rights on.
+    // Mode, times, extended attributes and ACLs; else modes are cut down by the umask, and by what
+    // the server makes of those that it is asked for, and a file that is replaced passes its rights
+    // on.
     bool preserve = false;
     uint32_t umask = 0;
-    bool same_export = false;  // `source` is of the export that is written to
+    bool same_server = false;  // `source` is an export of the server that is written to
   };
 
   // `directory`: where the name `target` is; shown as `path`.

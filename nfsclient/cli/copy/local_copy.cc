@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "nfsclient/cli/copy/file_acl.h"
 #include "nfsclient/cli/copy/unfinished_file.h"
 #include "nfsclient/cli/join_path.h"
 #include "nfsclient/protocol/wire_limits.h"
@@ -30,6 +31,7 @@ using LastLink = LocalDescriptor::LastLink;
 constexpr uint64_t kBufferBytesMin = 64 * 1024;
 constexpr uint64_t kBufferBytesMax = 8 * 1024 * 1024;
 constexpr int kLinksMax = 40;  // MAXSYMLINKS
+constexpr uint32_t kAllOthers = 0077;
 
 std::errc Errno() { return static_cast<std::errc>(errno); }
 
@@ -123,8 +125,11 @@ class LocalCopy::Directory {
   ~Directory() {
     if (source_path_.empty()) return;
     std::errc error{};
-    if (mode_) error = times_ ? descriptor.SetModeAlone(*mode_) : descriptor.SetMode(*mode_);
-    if (error == std::errc{} && times_) error = descriptor.SetTimes(*times_);
+    try {
+      error = Finish();
+    } catch (const std::bad_alloc&) {
+      error = std::errc::not_enough_memory;
+    }
     // Once for all names in it, also if it keeps its mode.
     if (const std::errc lost = descriptor.Sync(); error == std::errc{}) error = lost;
     if (error != std::errc{}) session_.FailLocally(source_path_, path, error);
@@ -135,6 +140,21 @@ class LocalCopy::Directory {
     source_path_ = std::move(source_path);
     mode_ = mode;
     times_ = std::move(times);
+  }
+
+  // Copies the extended attributes; the rights follow at the end. Preconditions: it was left, with
+  // a mode of its owner's alone.
+  void Keep(CopySource& source, const TreeEntry& entry) try {
+    const auto xattrs = source.XattrsOfDirectory(entry);
+    if (!xattrs) {
+      return session_.FailToKeep(entry.path, path, "extended attributes and rights",
+                                 xattrs.error());
+    }
+    CopyXattrs(session_, *xattrs, entry.path, SetsXattrsOf(descriptor.get()), path);
+    ReportDefaultAcl(session_, *xattrs, entry.path, path);
+    rights_ = RightsOf(session_, *xattrs, entry.path, KeptMode(entry.attributes));
+  } catch (const std::bad_alloc&) {
+    session_.FailLocally(entry.path, path, std::errc::not_enough_memory);
   }
 
   const bool is_own;
@@ -148,11 +168,22 @@ class LocalCopy::Directory {
   const std::string path;
 
  private:
+  std::errc Finish() {
+    std::errc error{};
+    if (mode_) error = times_ ? descriptor.SetModeAlone(*mode_) : descriptor.SetMode(*mode_);
+    if (error == std::errc{} && times_) error = descriptor.SetTimes(*times_);
+    if (error != std::errc{} || !rights_) return error;
+    return SetRights(
+        session_, *rights_, source_path_, SetsXattrsOf(descriptor.get()),
+        [this](uint32_t mode) { return descriptor.SetMode(mode); }, path);
+  }
+
   Session& session_;
   const std::shared_ptr<Directory> parent_;  // ends later
   std::string source_path_;                  // "": was not left
   std::optional<uint32_t> mode_;
   std::optional<Attributes> times_;
+  std::optional<FileRights> rights_;  // of one that is kept: it is its owner's alone before
 };
 
 LocalCopy::LocalCopy(Session& session, CopySource& source, TaskThreads& threads, Place start,
@@ -262,13 +293,16 @@ void LocalCopy::Leave(const TreeEntry& directory) {
     lost_depth_ = std::numeric_limits<size_t>::max();
     return;
   }
-  const auto made = std::move(inside_.back());
+  const std::shared_ptr<Directory> made = std::move(inside_.back());
   inside_.pop_back();
   const Attributes& attributes = directory.attributes;
   // One that another user has moved there keeps its mode.
   const bool was_moved = made->is_own && !made->is_new && !made->gives_rights;
   if (preserve_ && !was_moved) {
-    return made->Leave(directory.path, KeptMode(attributes), attributes);
+    made->Leave(directory.path, KeptMode(attributes) & ~kAllOthers, attributes);
+    threads_.Run([this, made, directory] { made->Keep(source_, directory); },
+                 TaskThreads::Turn::kFirst);
+    return;
   }
   std::optional<uint32_t> mode;
   struct stat now{};
@@ -277,6 +311,20 @@ void LocalCopy::Leave(const TreeEntry& directory) {
     mode = now.st_mode & 07777 & (attributes.mode | ~0700U);
   }
   made->Leave(directory.path, mode, std::nullopt);
+}
+
+// The copy is made without extended attributes, or an ACL, that cannot be read or kept.
+std::errc LocalCopy::Keep(const TreeEntry& entry, const Place& place, const SourceFile& source,
+                          UnfinishedFile& local) {
+  const XattrSetter set = local.SetsXattrs();
+  CopyXattrs(session_, source.xattrs, entry.path, set, place.path);
+  const FileRights rights =
+      RightsOf(session_, source.xattrs, entry.path, KeptMode(source.attributes));
+  std::errc error = local.SetModeAlone(KeptMode(source.attributes) & ~kAllOthers);
+  if (error == std::errc{}) error = local.SetTimes(source.attributes);
+  if (error != std::errc{}) return error;
+  const auto set_mode = [&](uint32_t mode) { return local.SetMode(mode); };
+  return SetRights(session_, rights, entry.path, set, set_mode, place.path);
 }
 
 void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
@@ -312,13 +360,7 @@ void LocalCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (copied.refused != std::errc{}) return fail(copied.refused);
   std::errc error{};
   if (preserve_) {
-    // The copy is made without those that cannot be read or kept.
-    const CopiedXattrs kept =
-        CopyXattrs(source->xattrs, local.SetsXattrs(), [this] { return session_.done(); });
-    if (kept.failed != std::errc{}) session_.Fail(entry.path, kept.failed);
-    if (kept.refused != std::errc{}) fail(kept.refused);
-    error = local.SetModeAlone(KeptMode(attributes));
-    if (error == std::errc{}) error = local.SetTimes(attributes);
+    error = Keep(entry, place, *source, local);
   } else if (replaced->is_open()) {
     error = local.TakeRights(place.name, *replaced);
     // It is gone, or another has put his there.

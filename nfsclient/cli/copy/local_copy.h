@@ -30,6 +30,8 @@
 
 namespace nfswalk::cli {
 
+class UnfinishedFile;
+
 // Copies one tree: the walk begins at what becomes `start`.
 class LocalCopy : public TreeVisitor {
  public:
@@ -42,8 +44,9 @@ class LocalCopy : public TreeVisitor {
     std::shared_ptr<Directory> owner = nullptr;  // of `directory`, unless it is borrowed
   };
 
-  // `preserve`: mode and times. Else modes are cut down by the process' umask, as those of new
-  // files, and a file that is replaced passes its rights on. Borrows all but `start`.
+  // `preserve`: mode, times, extended attributes and ACLs. Else modes are cut down by the process'
+  // umask, as those of new files, and a file that is replaced passes its rights on. Borrows all but
+  // `start`.
   LocalCopy(Session& session, CopySource& source, TaskThreads& threads, Place start, bool preserve);
 
   void Enter(const TreeEntry& entry) override;
@@ -61,6 +64,8 @@ class LocalCopy : public TreeVisitor {
   Result<Place> PlaceOf(const TreeEntry& entry);
   Result<Place> NamedPlace(protocol::FileType type);
   void MakeDirectory(const TreeEntry& entry, const Place& place);
+  std::errc Keep(const TreeEntry& entry, const Place& place, const SourceFile& source,
+                 UnfinishedFile& local);
   void CopyFile(const TreeEntry& entry, const Place& place);
   void CopyLink(const TreeEntry& entry, const Place& place);
   void Report(const TreeEntry& entry, const Place& place, uint64_t size_bytes);

@@ -31,17 +31,24 @@ Result<std::string> GetAll(Get get) {
   return std::string();
 }
 
+Result<std::vector<std::string>> OfUsers(Result<std::vector<std::string>> names) {
+  if (names) {
+    std::erase_if(*names, [](const std::string& name) { return !name.starts_with("user."); });
+  }
+  return names;
+}
+
 }  // namespace
 
 XattrSource XattrsOf(std::shared_ptr<const File> file) {
-  const auto names = [file] {
-    auto all = file->ListXattrs();
-    if (all)
-      std::erase_if(*all, [](const std::string& name) { return !name.starts_with("user."); });
-    return all;
-  };
-  return {.names = names,
+  return {.names = [file] { return OfUsers(file->ListXattrs()); },
           .value = [file](const std::string& name) { return file->GetXattr(name); }};
+}
+
+XattrSource XattrsOf(std::shared_ptr<const Node> node, const Credential& credential) {
+  return {.names = [node, &credential] { return OfUsers(node->ListXattrs("", credential)); },
+          .value = [node, &credential](
+                       const std::string& name) { return node->GetXattr("", name, credential); }};
 }
 
 XattrSource XattrsOf(std::shared_ptr<const LocalDescriptor> file) {
@@ -52,10 +59,10 @@ XattrSource XattrsOf(std::shared_ptr<const LocalDescriptor> file) {
     std::vector<std::string> found;
     for (auto at = list->begin(); at != list->end();) {
       const auto end = std::find(at, list->end(), '\0');
-      if (std::string name(at, end); name.starts_with("user.")) found.push_back(std::move(name));
+      found.emplace_back(at, end);
       at = end == list->end() ? end : end + 1;
     }
-    return found;
+    return OfUsers(std::move(found));
   };
   const auto value = [file](const std::string& name) {
     return GetAll([&](char* into, size_t bytes) {
@@ -71,6 +78,12 @@ XattrSetter SetsXattrsOf(File& file) {
   };
 }
 
+XattrSetter SetsXattrsOf(Node& node, const Credential& credential) {
+  return [&node, &credential](const std::string& name, const std::string& value) {
+    return node.SetXattr("", name, value, XattrMode::kEither, credential);
+  };
+}
+
 XattrSetter SetsXattrsOf(int descriptor) {
   return [descriptor](const std::string& name, const std::string& value) {
     const int result = fsetxattr(descriptor, name.c_str(), value.data(), value.size(), 0);
@@ -78,23 +91,23 @@ XattrSetter SetsXattrsOf(int descriptor) {
   };
 }
 
-CopiedXattrs CopyXattrs(const XattrSource& source, const XattrSetter& set,
-                        const std::function<bool()>& stops) {
-  CopiedXattrs copied;
+void CopyXattrs(Session& session, const XattrSource& source, const std::string& from,
+                const XattrSetter& set, const std::string& to) {
+  std::errc failed{}, refused{};
   const auto note = [](std::errc& first, std::errc error) {
     const bool is_none = error == kNotSupported || error == kIsGone;
     if (first == std::errc{} && !is_none) first = error;
   };
   const auto names = source.names();
-  if (!names) note(copied.failed, names.error());
-  if (!names) return copied;
-  for (const std::string& name : *names) {
-    if (stops()) break;
+  if (!names) note(failed, names.error());
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    if (session.done()) break;
     const auto value = source.value(name);
-    if (!value) note(copied.failed, value.error());
-    if (value) note(copied.refused, set(name, *value));
+    if (!value) note(failed, value.error());
+    if (value) note(refused, set(name, *value));
   }
-  return copied;
+  if (failed != std::errc{}) session.Fail(from, failed);
+  if (refused != std::errc{}) session.FailToKeep(from, to, "extended attributes", refused);
 }
 
 }  // namespace nfswalk::cli

@@ -107,6 +107,12 @@ std::string LocalFailureText(std::string_view command, std::string_view path,
   return text;
 }
 
+std::string NotKeptText(std::string_view command, std::string_view path, std::string_view to,
+                        std::string_view what, std::errc error) {
+  return fmt::format("{} '{}' to '{}': {} not kept: {}", command, Escape(path), Escape(to), what,
+                     ErrorMessage(error));
+}
+
 bool IsServerFailure(std::errc error) {
   return error == std::errc::timed_out || error == std::errc::operation_canceled;
 }

@@ -27,6 +27,10 @@ std::string FailureText(std::string_view command, std::string_view path, std::er
 std::string LocalFailureText(std::string_view command, std::string_view path,
                              std::string_view local_path, std::errc error);
 
+// "cp 'usr/x' to '/tmp/x': ACL not kept: Operation not supported". Both paths are escaped.
+std::string NotKeptText(std::string_view command, std::string_view path, std::string_view to,
+                        std::string_view what, std::errc error);
+
 // The server, not the path, is at fault: soft timeout or a connection closed for good.
 bool IsServerFailure(std::errc error);
 

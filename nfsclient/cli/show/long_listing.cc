@@ -79,14 +79,16 @@ std::string SizeColumn(const Attributes& attributes, const Widths& widths, LongS
 
 std::string LongListing(const std::vector<ListedFile>& files, LongStyle style) {
   const Widths widths = WidthsOf(files, style);
+  const bool marks_acls = std::ranges::any_of(files, &ListedFile::has_acl);
   std::string text;
   for (const ListedFile& file : files) {
     const Attributes& attributes = file.attributes;
-    text += fmt::format("{} {:>{}} {} {} {} {} {}\n", ModeString(attributes), attributes.nlink,
-                        widths.links, OwnerColumn(UserOf(file, style), widths.user),
-                        OwnerColumn(GroupOf(file, style), widths.group),
-                        SizeColumn(attributes, widths, style), LocalMinute(attributes.mtime),
-                        file.title);
+    const std::string_view mark = file.has_acl ? "+" : marks_acls ? " " : "";
+    text += fmt::format(
+        "{}{} {:>{}} {} {} {} {} {}\n", ModeString(attributes), mark, attributes.nlink,
+        widths.links, OwnerColumn(UserOf(file, style), widths.user),
+        OwnerColumn(GroupOf(file, style), widths.group), SizeColumn(attributes, widths, style),
+        LocalMinute(attributes.mtime), file.title);
   }
   return text;
 }

@@ -14,6 +14,7 @@ namespace nfswalk::cli {
 struct ListedFile {
   std::string title;  // printed as it is
   Attributes attributes;
+  bool has_acl = false;  // that says more than the mode: a plus behind the rights
 };
 
 struct LongStyle {

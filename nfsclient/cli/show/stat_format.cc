@@ -240,7 +240,17 @@ std::string StatBlock(const StatSubject& subject) {
   if (!subject.target.empty()) text += " -> " + Printed(subject.target, subject);
   text += "\n" + kHead.Render(subject);
   if (IsDevice(subject.attributes.type)) text += kDevice.Render(subject);
-  return text + kTail.Render(subject);
+  text += kTail.Render(subject);
+  std::string_view head = "   ACL: ";
+  for (const std::string& entry : subject.acl) {
+    text += fmt::format("{}{}\n", std::exchange(head, "        "), Escape(entry));
+  }
+  head = "Xattrs: ";
+  for (const auto& [name, value] : subject.xattrs) {
+    text +=
+        fmt::format("{}{}=\"{}\"\n", std::exchange(head, "        "), Escape(name), Escape(value));
+  }
+  return text;
 }
 
 }  // namespace nfswalk::cli

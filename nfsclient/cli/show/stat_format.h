@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nfsclient/client.h"
@@ -22,6 +23,10 @@ struct StatSubject {
   std::string target;    // "" for all but links
   bool escaped = false;  // names as Escape() has them: for a terminal. %N always is
   Attributes attributes = {};
+  // StatBlock() alone prints these, escaped: the ACL's entries; extended attributes with their
+  // values.
+  std::vector<std::string> acl = {};
+  std::vector<std::pair<std::string, std::string>> xattrs = {};
 };
 
 class StatFormat {

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -107,7 +108,12 @@ std::vector<OptionRow> OptionRows() {
   std::vector<OptionRow> rows = {
       Row<StatOptions>("stat", {"-L", "--dereference"}, [](auto& o) { return o.follow; }),
       Row<StatOptions>("stat", {"-c <%n>", "--format <%n>", "--format=<%n>"},
-                       [](auto& o) { return o.format && o.format->Render({"a", ""}) == "<a>"; }),
+                       [](auto& o) {
+                         return o.format && o.format->Render({"a", ""}) == "<a>";
+                       }),
+      Row<StatOptions>("stat", {"--acl"}, [](auto& o) { return o.acl; }),
+      Row<StatOptions>("stat", {"--xattrs"}, [](auto& o) { return o.xattrs; }),
+      Row<LsOptions>("ls", {"--acl"}, [](auto& o) { return o.listing.acl; }),
       Row<LsOptions>("ls", {"-a", "--all"}, [](auto& o) { return o.all; }),
       Row<LsOptions>("ls", {"-A", "--almost-all"}, [](auto& o) { return o.almost_all; }),
       Row<LsOptions>("ls", {"-d", "--directory"}, [](auto& o) { return o.directory_itself; }),
@@ -318,7 +324,23 @@ TEST(CommandLine, AUrlIsOneInAnyCase) {
   const Invocation copy =
       Parsed({"cp", "-r", "Nfs://server/export", "a", "nfs://server/export/", "b"});
   ASSERT_TRUE(std::get<CpOptions>(copy.options).to.has_value());
-  EXPECT_TRUE(std::get<CpOptions>(copy.options).to->same_export);
+  EXPECT_TRUE(std::get<CpOptions>(copy.options).to->same_server);
+}
+
+// A directory is not copied into itself.
+TEST(CommandLine, ACopyKnowsItsOwnServer) {
+  const std::tuple<const char*, const char*, bool> rows[] = {
+      {"nfs://server/export", "nfs://server/export", true},
+      {"nfs://server/export", "nfs://server/export/inside", true},
+      {"nfs://server/export", "nfs://server:2049/export", true},
+      {"nfs://server:2049/export", "nfs://server:2049/other", true},
+      {"nfs://server:2049/export", "nfs://server:2050/export", false},
+      {"nfs://server/export", "nfs://other/export", false},
+  };
+  for (const auto& [from, to, same] : rows) {
+    const Invocation copy = Parsed({"cp", "-r", from, "a", to, "b"});
+    EXPECT_EQ(std::get<CpOptions>(copy.options).to->same_server, same) << from << " " << to;
+  }
 }
 
 TEST(CommandLine, AnExportIsSpelledAsInNfs5) {
@@ -336,7 +358,7 @@ TEST(CommandLine, AnExportIsSpelledAsInNfs5) {
     EXPECT_EQ(Parsed({"ls", source}).common.mount.server.export_path, path);
   }
   const Invocation copy = Parsed({"cp", "-r", "server:/export", "a", "nfs://server/export", "b"});
-  EXPECT_TRUE(std::get<CpOptions>(copy.options).to->same_export);
+  EXPECT_TRUE(std::get<CpOptions>(copy.options).to->same_server);
   for (const char* none : {":/export", "http://server/export", "a/b:/c", "2001:db8::1:/export"}) {
     EXPECT_THAT(ErrorOf({"mount", none, "/mnt"}), HasSubstr("is no URL of a mount")) << none;
   }

@@ -245,6 +245,12 @@ TEST_F(LongListingTest, TheTotalIsTheDiskSpaceRoundedUpOnce) {
   EXPECT_EQ(TotalLine({}, kNumeric), "total 0\n");
 }
 
+TEST_F(LongListingTest, APlusIsBehindRightsThatAnAclChanges) {
+  EXPECT_EQ(LongListing({{"a", Sample(), true}, {"b", Sample()}}, kNumeric),
+            "-rw-r--r--+ 2 1000 100 5 2023-11-14 23:13 a\n"
+            "-rw-r--r--  2 1000 100 5 2023-11-14 23:13 b\n");
+}
+
 class StatFormatTest : public Format {
  protected:
   StatFormatTest() {
@@ -275,6 +281,15 @@ TEST_F(StatFormatTest, TheBlockNamesEverything) {
   sample_.attributes.rdev_minor = 3;
   EXPECT_THAT(StatBlock(sample_), AllOf(HasSubstr("character special file\n"),
                                         HasSubstr("Links: 2  Device type: 1,3\n")));
+}
+
+TEST_F(StatFormatTest, TheBlockEndsWithTheAclAndExtendedAttributes) {
+  sample_.acl = {"A::OWNER@:r", "A::a\nb:w"};
+  sample_.xattrs = {{"user.a", "1"}, {"user.b", "\x1b"}};
+  EXPECT_THAT(StatBlock(sample_), testing::EndsWith("   ACL: A::OWNER@:r\n"
+                                                    "        A::a\\nb:w\n"
+                                                    "Xattrs: user.a=\"1\"\n"
+                                                    "        user.b=\"\\x1b\"\n"));
 }
 
 TEST_F(StatFormatTest, DirectivesAreReplacedAndPadded) {
