@@ -181,13 +181,14 @@ class ExportCopy::Directory {
     CopyXattrs(session_, *xattrs, entry_.path, set, place_.path);
     ReportDefaultAcl(session_, *xattrs, entry_.path, place_.path);
     rights_ = RightsOf(session_, *xattrs, entry_.path, mode);
+    if (!rights_.acl) at_end_->mode = rights_.mode;
   }
   std::errc Finish() {
     const Credential& who = session_.credential();
     const std::errc error = ErrorOf(node_->SetAttributesOf("", *at_end_, who));
-    if (error != std::errc{} || !rights_) return error;
+    if (error != std::errc{} || !rights_.acl) return error;
     return SetRights(
-        session_, *rights_, entry_.path, SetsXattrsOf(*node_, who),
+        session_, rights_, entry_.path, SetsXattrsOf(*node_, who),
         [&](uint32_t mode) { return ErrorOf(node_->SetAttributesOf("", {.mode = mode}, who)); },
         place_.path);
   }
@@ -201,7 +202,7 @@ class ExportCopy::Directory {
   bool is_new_ = false;
   bool gives_rights_ = true;
   std::optional<SetAttributes> at_end_;
-  std::optional<FileRights> rights_;  // of one that is kept: it is its owner's alone before
+  FileRights rights_;  // with an ACL: it is its owner's alone until it has that
 };
 
 ExportCopy::ExportCopy(Session& session, const Settings& settings, std::shared_ptr<Node> directory,
@@ -391,7 +392,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
     // The copy is made without extended attributes, or an ACL, that cannot be read or kept.
     CopyXattrs(session_, source->xattrs, entry.path, SetsXattrsOf(*file), place.path);
     rights = RightsOf(session_, source->xattrs, entry.path, *at_end.mode);
-    at_end.mode = *at_end.mode & ~kAllOthers;
+    at_end.mode = rights.acl ? *at_end.mode & ~kAllOthers : rights.mode;
   }
   if (error == std::errc{} && *replaced && !settings_.preserve) {
     at_end = ReplacedAttributes(*file, **replaced);
@@ -401,7 +402,7 @@ void ExportCopy::CopyFile(const TreeEntry& entry, const Place& place) try {
   if (error == std::errc{} && (!is_as_made || loses_rights)) {
     error = ErrorOf(file->SetAttributesOf(at_end));
   }
-  if (error == std::errc{} && settings_.preserve) {
+  if (error == std::errc{} && rights.acl) {
     const auto set_mode = [&](uint32_t all) {
       return ErrorOf(file->SetAttributesOf({.mode = all}));
     };

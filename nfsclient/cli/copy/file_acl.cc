@@ -18,14 +18,13 @@ namespace {
 
 constexpr char kPosixAcl[] = XATTR_NAME_POSIX_ACL_ACCESS;
 constexpr char kNfs4Acl[] = "system.nfs4_acl";
+constexpr uint32_t kAllOthers = 0077;
 
 // Whether the file, or its file system, has none of this kind.
 bool MeansNone(std::errc error) {
   return error == std::errc::no_message_available || error == std::errc::operation_not_supported ||
          error == std::errc::function_not_supported;
 }
-
-constexpr uint32_t kAllOthers = 0077;
 
 // Returns the bits of a mode, 0 to 077, that the group and the others have by a POSIX ACL, and no
 // more than all that it names: who is named may be one of them. Nothing where the bytes are none.
@@ -76,7 +75,6 @@ FileRights RightsOf(Session& session, const XattrSource& source, const std::stri
 std::errc SetRights(Session& session, const FileRights& rights, const std::string& from,
                     const XattrSetter& set, const std::function<std::errc(uint32_t)>& set_mode,
                     const std::string& to) {
-  if (!rights.acl) return set_mode(rights.mode);
   const std::errc error = set(rights.acl->name, rights.acl->value);
   if (error == std::errc{}) return {};
   if (!rights.acl->is_as_mode || !MeansNone(error)) session.FailToKeep(from, to, "ACL", error);

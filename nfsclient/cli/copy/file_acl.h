@@ -35,9 +35,10 @@ struct FileRights {
 FileRights RightsOf(Session& session, const XattrSource& source, const std::string& from,
                     uint32_t mode);
 
-// Gives a copy that is its owner's alone its rights: the ACL, by which the server or the kernel
-// changes the mode, or else the mode, by `set_mode`. A copy without an ACL that says more than its
-// mode is reported for both paths. Returns the error of `set_mode`.
+// Gives a copy that is its owner's alone the rights of a file with an ACL: that, by which the
+// server or the kernel changes the mode, or else the mode, by `set_mode`. A copy without an ACL
+// that says more than its mode is reported for both paths. Returns the error of `set_mode`.
+// Preconditions: rights.acl.
 std::errc SetRights(Session& session, const FileRights& rights, const std::string& from,
                     const XattrSetter& set, const std::function<std::errc(uint32_t)>& set_mode,
                     const std::string& to);

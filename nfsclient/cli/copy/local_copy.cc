@@ -153,6 +153,7 @@ class LocalCopy::Directory {
     CopyXattrs(session_, *xattrs, entry.path, SetsXattrsOf(descriptor.get()), path);
     ReportDefaultAcl(session_, *xattrs, entry.path, path);
     rights_ = RightsOf(session_, *xattrs, entry.path, KeptMode(entry.attributes));
+    if (!rights_.acl) mode_ = rights_.mode;
   } catch (const std::bad_alloc&) {
     session_.FailLocally(entry.path, path, std::errc::not_enough_memory);
   }
@@ -172,9 +173,9 @@ class LocalCopy::Directory {
     std::errc error{};
     if (mode_) error = times_ ? descriptor.SetModeAlone(*mode_) : descriptor.SetMode(*mode_);
     if (error == std::errc{} && times_) error = descriptor.SetTimes(*times_);
-    if (error != std::errc{} || !rights_) return error;
+    if (error != std::errc{} || !rights_.acl) return error;
     return SetRights(
-        session_, *rights_, source_path_, SetsXattrsOf(descriptor.get()),
+        session_, rights_, source_path_, SetsXattrsOf(descriptor.get()),
         [this](uint32_t mode) { return descriptor.SetMode(mode); }, path);
   }
 
@@ -183,7 +184,7 @@ class LocalCopy::Directory {
   std::string source_path_;                  // "": was not left
   std::optional<uint32_t> mode_;
   std::optional<Attributes> times_;
-  std::optional<FileRights> rights_;  // of one that is kept: it is its owner's alone before
+  FileRights rights_;  // with an ACL: it is its owner's alone until it has that
 };
 
 LocalCopy::LocalCopy(Session& session, CopySource& source, TaskThreads& threads, Place start,
@@ -320,9 +321,9 @@ std::errc LocalCopy::Keep(const TreeEntry& entry, const Place& place, const Sour
   CopyXattrs(session_, source.xattrs, entry.path, set, place.path);
   const FileRights rights =
       RightsOf(session_, source.xattrs, entry.path, KeptMode(source.attributes));
-  std::errc error = local.SetModeAlone(KeptMode(source.attributes) & ~kAllOthers);
+  std::errc error = local.SetModeAlone(rights.acl ? rights.mode & ~kAllOthers : rights.mode);
   if (error == std::errc{}) error = local.SetTimes(source.attributes);
-  if (error != std::errc{}) return error;
+  if (error != std::errc{} || !rights.acl) return error;
   const auto set_mode = [&](uint32_t mode) { return local.SetMode(mode); };
   return SetRights(session_, rights, entry.path, set, set_mode, place.path);
 }
