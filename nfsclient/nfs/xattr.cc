@@ -101,9 +101,10 @@ std::expected<std::vector<std::string>, std::errc> ListXattrs(Superblock& superb
                                                               const Credential& credential) {
   auto reply = Ask(superblock, inode, superblock.without_xattrs, /*tells=*/true,
                    [&] { return superblock.protocol->ListXattrs(inode.handle(), credential); });
+  const bool has_no_others = reply.error == std::errc::operation_not_supported;
+  if (reply.error != protocol::kOk && !has_no_others) return std::unexpected(reply.error);
   const bool has_acl = HasAcl(superblock, inode, credential);
-  const bool has_acl_alone = reply.error == std::errc::operation_not_supported && has_acl;
-  if (reply.error != protocol::kOk && !has_acl_alone) return std::unexpected(reply.error);
+  if (has_no_others && !has_acl) return std::unexpected(reply.error);
   // A longer one could not be asked for.
   std::erase_if(reply.names, [](const std::string& name) {
     return kUser.size() + name.size() > protocol::kNameBytesMax;

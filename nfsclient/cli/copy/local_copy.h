@@ -8,7 +8,7 @@
 // when it is left, the name of the first one after Sync().
 //
 // Descriptors: one for each directory between the target and the position, or one of the files
-// that wait for their turn.
+// that wait for their turn, and, with -p, for each that was left until its attributes are kept.
 //
 // Thread safety: one thread, as Session; files are copied by its TaskThreads.
 #ifndef NFSWALK_NFSCLIENT_CLI_COPY_LOCAL_COPY_H_
