@@ -75,7 +75,11 @@ SendResult Caller::Send(rpc::Call& call, const sunrpc_auth::Credential& credenti
   const auto body = sunrpc_auth::CachedAuthBody(credential, machine_name_);
   if (!body) return {body.error()};
   call.auth = *body;
-  return retry_.Send(LeastLoaded(), call, budget);
+  Retry::Attempts attempts = Retry::Attempts::NotSubmitted();
+  SendResult sent;
+  do sent = retry_.Send(LeastLoaded(), call, budget, attempts);
+  while (sent.has_no_slot);
+  return sent;
 }
 
 void Caller::Start(Started& started, const sunrpc_auth::Credential& credential) {
@@ -91,8 +95,12 @@ void Caller::Start(Started& started, const sunrpc_auth::Credential& credential) 
 
 std::optional<std::errc> Caller::Resume(Started& started, Budget& budget) {
   if (started.connection == nullptr) return started.error;
-  const auto result = retry_.Resume(*started.connection, started.call, budget, started.attempts);
-  return result ? std::optional(result->error) : std::nullopt;
+  for (;;) {
+    const auto result = retry_.Resume(*started.connection, started.call, budget, started.attempts);
+    if (!result) return std::nullopt;
+    if (!result->has_no_slot) return result->error;
+    started.connection = &LeastLoaded();
+  }
 }
 
 // Round robin per thread among those with the least calls; threads start at different ones.
@@ -115,13 +123,13 @@ void Caller::SetMinorVersion(uint32_t minor_version) {
   for (const auto& connection : connections_) connection->SetMinorVersion(minor_version);
 }
 
-// A connection that has no slot in it any more keeps its calls until a later session has.
 void Caller::UseSession(const std::shared_ptr<const Session>& session) {
   const size_t count = std::min<size_t>(connections_.size(), session->slots);
   connections_used_.store(count);
   for (uint32_t i = 0; i < count; ++i) {
     connections_[i]->UseSession(session, i, static_cast<uint32_t>(count));
   }
+  for (size_t i = count; i < connections_.size(); ++i) connections_[i]->UseNoSlot();
 }
 
 void Caller::EndSession(uint64_t generation) {

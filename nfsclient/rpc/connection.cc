@@ -105,11 +105,15 @@ void Connection::Submit(Call& call) {
   call.reply_ = {};
   call.placed_bytes_ = 0;
   call.wake_.store(Call::kAsleep);
+  Outcome outcome = Outcome::kCanceled;
   // After fork() the child has no driver, and the mutex's owner may not exist in it.
   if (!rcu::InForkedChild()) {
     const Lock lock(mutex_);
     const bool ends = call.ends_with_session && NeedsSlot(call) && !slots_.is_open();
-    if (state_ != State::kClosed && !ends) {
+    const Outcome without_slot = EndWithoutSlot(call);
+    if (state_ != State::kClosed && without_slot != Outcome::kPending) {
+      outcome = without_slot;
+    } else if (state_ != State::kClosed && !ends) {
       if (call.xid_ == 0) {
         do call.xid_ = next_xid_++;
         while (call.xid_ == 0);
@@ -121,7 +125,7 @@ void Connection::Submit(Call& call) {
       return;
     }
   }
-  call.outcome_ = Outcome::kCanceled;
+  call.outcome_ = outcome;
   call.wake_.store(Call::kDone);
 }
 
@@ -208,6 +212,15 @@ void Connection::EndWithSession() {
   });
 }
 
+// Returns how a call ends that needs a slot where there is none, kPending for others. The
+// connection that sends it numbers it anew.
+Outcome Connection::EndWithoutSlot(Call& call) {
+  if (!has_no_slot_ || !NeedsSlot(call)) return Outcome::kPending;
+  call.xid_ = 0;
+  call.generation_ = 0;
+  return Outcome::kNoSlot;
+}
+
 void Connection::SetMinorVersion(uint32_t minor_version) {
   const Lock lock(mutex_);
   minor_version_ = minor_version;
@@ -216,8 +229,15 @@ void Connection::SetMinorVersion(uint32_t minor_version) {
 void Connection::UseSession(std::shared_ptr<const Session> session, uint32_t first,
                             uint32_t stride) {
   const Lock lock(mutex_);
+  has_no_slot_ = false;
   slots_.Open(std::move(session), first, stride);
   WakeNextSender();
+}
+
+void Connection::UseNoSlot() {
+  const Lock lock(mutex_);
+  has_no_slot_ = true;
+  CompleteAll(queue_, [this](Call& call) { return EndWithoutSlot(call); });
 }
 
 void Connection::EndSession(uint64_t generation) {

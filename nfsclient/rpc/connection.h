@@ -131,6 +131,9 @@ class Connection {
   void UseSession(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of a session for calls that are not sent yet: they wait for another.
   void EndSession(uint64_t generation);
+  // The present session has no slot for this connection: until UseSession() calls that are not sent
+  // yet, and later ones, end in kNoSlot.
+  void UseNoSlot();
   // Returns whether the server knows by the call's slot whether it has executed it, if it is sent
   // again. False outside of sessions.
   bool Remembers(const Call& call);
@@ -184,6 +187,7 @@ class Connection {
   bool TakeSlot(Call& call);
   bool TakeSequence(Call& call);
   void EndWithSession();
+  Outcome EndWithoutSlot(Call& call);
   void TimeOut(Call& call);
   void Complete(Call& call, Outcome outcome);
   // `outcome_of(Call&)`: kPending leaves the call as it is.
@@ -246,6 +250,7 @@ class Connection {
   WaiterList waiters_;
   uint32_t minor_version_ = 0;
   SessionSlots slots_;
+  bool has_no_slot_ = false;
   size_t placeable_ = 0;            // calls in both lists with memory for much data
   Call* placed_ = nullptr;          // its data is received where it goes
   // placed_, in a recv(2) of another thread.

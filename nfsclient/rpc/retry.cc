@@ -82,17 +82,10 @@ void Retry::NoteResponds(bool responds) {
   on_server_responds_(responds);
 }
 
-SendResult Retry::Send(Connection& connection, Call& call, Budget& budget) {
-  if (OutOfTime(budget)) return {CallDeadline::Error()};
-  connection.Submit(call);
-  Attempts attempts;
-  return *Resume(connection, call, budget, attempts);
-}
-
 std::optional<SendResult> Retry::Resume(Connection& connection, Call& call, Budget& budget,
                                         Attempts& attempts) {
   const std::optional<SendResult> result = ResumeAttempts(connection, call, budget, attempts);
-  if (result) connection.Leave(call);
+  if (result && !result->has_no_slot) connection.Leave(call);
   return result;
 }
 
@@ -129,6 +122,8 @@ std::optional<SendResult> Retry::ResumeAttempts(Connection& connection, Call& ca
         return SendResult{{}, repeated && !call.was_executed_once()};
       case Outcome::kRejected:
         return SendResult{ErrnoOf(call.reject_reason())};
+      case Outcome::kNoSlot:
+        return SendResult{.has_no_slot = true};
       case Outcome::kUnreachable:
         return SendResult{std::errc::host_unreachable};
       case Outcome::kPending:

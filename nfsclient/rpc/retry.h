@@ -37,6 +37,8 @@ struct SendResult {
   std::errc error{};      // errc{}: see Call::results()
   bool repeated = false;  // of a reply: the call was sent, and perhaps executed, more than once
   bool withheld = false;  // without a reply: Call::may_repeat has ended it
+  // Without a reply: to be resumed over another connection (Outcome::kNoSlot).
+  bool has_no_slot = false;
 };
 
 class Retry {
@@ -76,8 +78,16 @@ class Retry {
     bool ends_with_session_ = false;
   };
 
-  // How far a call is. Behind Connection::Submit().
+  // How far a call is; by default behind Connection::Submit().
   class Attempts {
+   public:
+    static Attempts NotSubmitted() {
+      Attempts attempts;
+      attempts.is_submitted = false;
+      return attempts;
+    }
+
+   private:
     friend class Retry;
     bool is_submitted = true;
     bool was_sent = false;  // before the present attempt
@@ -107,11 +117,15 @@ class Retry {
 
   // Returns whether a call would end before it is sent.
   static bool OutOfTime(const Budget& budget);
-  // Executes `call` with deadlines from `budget` until it ends. Blocks.
+  // Executes `call` with deadlines from `budget` until it ends. Blocks. `attempts`: of a call that
+  // is not submitted.
   // Errors: timed_out (soft); operation_canceled (also by the thread's Cancellation);
   // host_unreachable (fail_if_unreachable only); permission_denied, protocol_not_supported,
   // operation_not_supported, io_error (rejected: RFC 5531 9); not_enough_memory.
-  [[nodiscard]] SendResult Send(Connection& connection, Call& call, Budget& budget);
+  [[nodiscard]] SendResult Send(Connection& connection, Call& call, Budget& budget,
+                                Attempts& attempts) {
+    return *Resume(connection, call, budget, attempts);
+  }
   // The second half of Send(), behind Connection::Submit(): the time that the call has begins here,
   // as replies to calls submitted before it come first. A call that outlives its waits is waited
   // for as long as the thread's CallDeadline and Cancellation allow. nullopt, of such a call only:

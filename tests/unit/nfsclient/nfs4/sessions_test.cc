@@ -254,10 +254,11 @@ TEST_F(SessionsTest, AServerThatRestartsHasAnotherClient) {
 }
 
 TEST_F(SessionsTest, SessionsThatEndUnderLoadCostNoCall) {
-  Connect({.nconnect = 2});
+  Connect({.nconnect = 4});
   const FileHandle file = nfs_->Lookup(root_, "f", kRoot).handle;
   const std::vector<std::byte> data(1 << 20);
   constexpr int kThreads = 8, kWrites = 8;
+  uint32_t slots = 64;
   std::atomic<int> running{kThreads}, good{0};
   {
     std::vector<std::jthread> threads;
@@ -271,11 +272,50 @@ TEST_F(SessionsTest, SessionsThatEndUnderLoadCostNoCall) {
     }
     for (int calls = 5; running.load() > 0; calls += 5) {
       while (running.load() > 0 && server_.calls(OP_WRITE) < calls) std::this_thread::yield();
+      slots = slots == 64 ? 1 : slots * 2;  // fewer than connections, too
+      server_.WithSessions([&](FakeSessions& sessions) { sessions.slots_max = slots; });
       server_.EndSessions();
     }
   }
   EXPECT_EQ(good.load(), kThreads * kWrites);
   EXPECT_EQ(clients_made(), 1);
+}
+
+// WIRE-39. Calls of all connections: those that wait for the session, that were sent in the one
+// before, that one thread has started, and that come later.
+TEST_F(SessionsTest, ASessionWithFewerSlotsThanConnectionsTakesTheCallsOfAll) {
+  constexpr uint32_t kConnections = 4;
+  Connect({.nconnect = kConnections});
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) names.push_back("name" + std::to_string(i));
+  for (const std::string& name : names) server_.Put(name, {});
+  std::vector<std::vector<std::string_view>> paths;
+  for (const std::string& name : names) paths.push_back({name});
+  std::vector<LookupQuestion> questions;
+  for (const auto& path : paths) questions.push_back({root_, path});
+  for (const uint32_t slots : {1u, 3u, 64u, 2u}) {
+    SCOPED_TRACE(slots);
+    const int made = server_.calls(OP_CREATE), sessions = sessions_made();
+    server_.WithSessions([&](FakeSessions& s) { s.slots_max = slots; });
+    server_.EndSessions();
+    std::atomic<int> good{0};
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 12; ++i) {
+        threads.emplace_back([&, i] {
+          const std::string name = std::to_string(slots) + "_" + std::to_string(i);
+          good += nfs_->MakeDirectory(root_, name, {.mode = 0755}, kRoot).error == kOk;
+          good += Stat() == kOk;
+        });
+      }
+      std::vector<LookupPathReply> replies(questions.size());
+      nfs_->LookupBatch(questions, kRoot, replies);
+      for (const LookupPathReply& reply : replies) EXPECT_EQ(reply.error, kOk);
+    }
+    EXPECT_EQ(good.load(), 2 * 12);
+    EXPECT_EQ(server_.calls(OP_CREATE), made + 12);
+    EXPECT_EQ(sessions_made(), sessions + 1);
+  }
 }
 
 TEST_F(SessionsTest, AnOpenFileStandsOverTheEndOfItsSession) {

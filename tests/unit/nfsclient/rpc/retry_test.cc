@@ -42,7 +42,11 @@ class RetryTest : public testing::Test {
     retry_.emplace(options, NFS_V3);
     budget_ = retry_->NewBudget();
   }
-  SendResult Send() { return retry_->Send(*connection_, call_, *budget_); }
+  SendResult Send() { return Send(call_); }
+  SendResult Send(Call& call) {
+    Retry::Attempts attempts = Retry::Attempts::NotSubmitted();
+    return retry_->Send(*connection_, call, *budget_, attempts);
+  }
   // Submits a call that outlives its waits; Resume() waits for it.
   void Begin() {
     call_.outlives_wait = true;
@@ -78,7 +82,7 @@ TEST_F(RetryTest, ACallIsSentAgainOverANewConnection) {
   EXPECT_EQ(retry_->retries(), 2u);
   EXPECT_EQ(connection_->connections_opened(), 3u);
   TaggedCall next(2);
-  EXPECT_FALSE(retry_->Send(*connection_, next, *budget_).repeated);
+  EXPECT_FALSE(Send(next).repeated);
 }
 
 // WIRE-5: the connection brought another reply meanwhile.
@@ -233,7 +237,7 @@ TEST_F(RetryTest, ACallThatTheServerExecutesLateUndoesNoNewerOne) {
   Connect(server_->port(), options);
   TaggedCall newer(2);
   EXPECT_EQ(Send().error, std::errc{});
-  EXPECT_EQ(retry_->Send(*connection_, newer, *budget_).error, std::errc{});
+  EXPECT_EQ(Send(newer).error, std::errc{});
   EXPECT_EQ(connection_->connections_opened(), 2u);
   server_.reset();
   execute(*late);
