@@ -171,7 +171,8 @@ RcuOutcome RcuWalk::FollowDotDot() {
 RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
                                const Name& name) {
   prefix_.Forget();
-  if (flags_.no_symlinks || links_ == kLinksMax) {
+  const bool may_be_denied = IsLast(name) && nfs::ProtectsLinks(superblock_, *at_.inode);
+  if (links_ == kLinksMax || (flags_.no_symlinks && !may_be_denied)) {
     return Confirm(std::errc::too_many_symbolic_link_levels);
   }
   const uint64_t attributes = inode.attributes_seq.Begin();  // before the text that they validate
@@ -189,6 +190,7 @@ RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& in
     return {nfs::NeedRef::kAllocation};
   }
   if (!may.granted) return Confirm(std::errc::permission_denied);
+  if (flags_.no_symlinks) return Confirm(std::errc::too_many_symbolic_link_levels);
   if (body.text.empty()) return Confirm(std::errc::no_such_file_or_directory);
   bool absolute = body.text.front() == '/';
   if (absolute && flags_.beneath) return Confirm(std::errc::cross_device_link);

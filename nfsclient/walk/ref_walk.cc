@@ -181,7 +181,10 @@ std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
 
 // pick_link() and get_link().
 std::errc RefWalk::FollowLink(Inode& inode, const Name& name) {
-  if (flags_.no_symlinks || links_ == kLinksMax) return std::errc::too_many_symbolic_link_levels;
+  const bool may_be_denied = IsLast(name) && nfs::ProtectsLinks(superblock_, *at_.inode());
+  if (links_ == kLinksMax || (flags_.no_symlinks && !may_be_denied)) {
+    return std::errc::too_many_symbolic_link_levels;
+  }
   RefreshChild(at_, inode);
   auto text = nfs::ReadLinkRef(superblock_, inode, credential_->key());
   if (!text) return text.error();
@@ -189,6 +192,7 @@ std::errc RefWalk::FollowLink(Inode& inode, const Name& name) {
       !nfs::MayFollowLink(superblock_, *at_.inode(), inode, credential_->key())) {
     return std::errc::permission_denied;
   }
+  if (flags_.no_symlinks) return std::errc::too_many_symbolic_link_levels;
   if (text->empty()) return std::errc::no_such_file_or_directory;
   bool absolute = text->front() == '/';
   if (absolute && flags_.beneath) return std::errc::cross_device_link;

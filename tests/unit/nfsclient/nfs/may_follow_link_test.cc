@@ -103,9 +103,29 @@ TEST_F(ProtectedLinks, OnlyTheLastComponentIsProtected) {
   ExpectAnswer(StatOfLink("d/to_s/"), kAccess);
   ExpectAnswer(TextOf("d/to_s"), kOk);
   ExpectAnswer(AccessTo("d/l", kMayRead), kAccess);
-  Question question = StatOf("d/l");
-  question.flags.no_symlinks = true;
-  ExpectAnswer(question, std::errc::too_many_symbolic_link_levels);
+}
+
+// It is asked before whether links are followed at all.
+TEST_F(ProtectedLinks, WhoFollowsNoneIsDeniedTheSame) {
+  constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;
+  const struct {
+    const char* path;
+    uint32_t link_uid;
+    std::errc error;
+  } rows[] = {{"d/l", 2, kAccess}, {"d/l//", 2, kAccess}, {"d/l/.", 2, kLoop}, {"d/l", 1, kLoop}};
+  for (const WalkMode mode : {WalkMode::kRcuLocked, WalkMode::kRcuPeek, WalkMode::kRcuSearch}) {
+    options_.walk = mode;
+    MountAnew();
+    for (const auto& row : rows) {
+      SCOPED_TRACE(testing::Message() << row.path << " of " << row.link_uid);
+      Own(kShared, 0, row.link_uid);
+      Question question = StatOf(row.path);
+      question.flags.no_symlinks = true;
+      ExpectAnswer(question, row.error);
+      question.flags.strict = true;
+      ExpectAnswer(question, row.error);
+    }
+  }
 }
 
 // It is not told where the link leads, nor whether anything is there.
