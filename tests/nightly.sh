@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every submission: the long versions of tests (tag "nightly"), the tests of a real server
-# over the Linux kernel's own, the mutants, and the lines that the tests reach. Each part ends with a line of its own; the
-# exit code is 0 only if all are well.
+# over the Linux kernel's own and over servers of newer Debians, the mutants, and the lines that the tests reach. Each
+# part ends with a line of its own; the exit code is 0 only if all are well.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
@@ -27,6 +27,7 @@ over_linux=(--run_under="$PWD/tests/fixtures/user_mode_linux.sh" --test_timeout=
 part tests/run.sh "${over_linux[@]}" "${with_server[@]}"
 part tests/run.sh "${over_linux[@]}" --test_filter='*MakeReplay*' //tests/integration:benchmark_test
 part tests/mount_linux_6_1.sh
+for suite in trixie sid; do part tests/other_servers.sh "$suite"; done
 # Runs where git's source is at hand: a .orig.tar.xz of `apt-get source git`.
 if [ -n "${GIT_SOURCE-}" ]; then
   third_party/install.sh work || exit 1

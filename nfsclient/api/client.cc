@@ -92,7 +92,9 @@ std::expected<std::unique_ptr<Client>, MountError> Client::MountOver(
   auto reply = superblock->protocol->GetRoot(Credential::OfProcess());
   if (reply.error != kOk) return std::unexpected(RootError(reply.error, options));
   superblock->limits = reply.limits;
-  if (!reply.limits.has_acls) superblock->without_acls.Add(reply.attributes.fsid);
+  if (superblock->protocol->has_acl(protocol::AclKind::kNfs4) && !reply.limits.has_acls) {
+    superblock->without_acls.Add(reply.attributes.fsid);
+  }
   superblock->limits.read_bytes_max = TransferBytes(options.rsize, reply.limits.read_bytes_max);
   superblock->limits.write_bytes_max = TransferBytes(options.wsize, reply.limits.write_bytes_max);
   auto& name_max = superblock->limits.name_bytes_max;

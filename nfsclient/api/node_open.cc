@@ -231,8 +231,9 @@ Result<std::unique_ptr<File>> Node::OpenFound(nfs::Superblock& superblock, RefWa
     failed = opened.attributes || is_local ? nfs::RevalidateInode(superblock, inode, key)
                                            : CloseToOpen(superblock, walk, begun, granted);
   }
-  // A server may keep an unlinked file's handle valid while another client has it open.
-  if (failed == kOk && !walk.force() && IsUnlinked(inode)) failed = protocol::kStale;
+  // A server may keep an unlinked file's handle valid while it has it open, for another client or
+  // for a while (knfsd's nfsd_file cache).
+  if (failed == kOk && (as_named || !walk.force()) && IsUnlinked(inode)) failed = protocol::kStale;
   if (failed == kOk && creates &&
       !nfs::MayCreateInSticky(superblock, walk.parent(), inode, key)) {
     failed = std::errc::permission_denied;

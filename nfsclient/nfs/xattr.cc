@@ -1,20 +1,37 @@
 #include "nfsclient/nfs/xattr.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "nfsclient/nfs/attribute_cache.h"
+#include "nfsclient/protocol/posix_acl.h"
 #include "nfsclient/protocol/wire_limits.h"
 
 namespace nfswalk::nfs {
 namespace {
 
 using icache::Inode;
+using protocol::AclKind;
 using protocol::Attributes;
 using sunrpc_auth::Credential;
 
 constexpr std::string_view kUser = "user.";
-constexpr std::string_view kAcl = "system.nfs4_acl";
+struct AclName {
+  std::string_view name;
+  AclKind kind;
+};
+constexpr AclName kAcls[] = {{"system.nfs4_acl", AclKind::kNfs4},
+                             {"system.posix_acl_access", AclKind::kPosixAccess},
+                             {"system.posix_acl_default", AclKind::kPosixDefault}};
+
+// Returns which ACL has this name, if any.
+std::optional<AclKind> AclOf(std::string_view name) {
+  const auto* const found = std::ranges::find(kAcls, name, &AclName::name);
+  return found == std::end(kAcls) ? std::nullopt : std::optional(found->kind);
+}
 
 // Returns the name as NFS has it.
 std::expected<std::string_view, std::errc> NameOnWire(std::string_view name) {
@@ -40,8 +57,8 @@ bool IsFileOrDirectory(protocol::FileType type) {
 }
 
 // A link has none where other files have one (Linux's server leaves out the attribute).
-bool MayHaveAcl(const Superblock& superblock, const Attributes& attributes) {
-  return superblock.protocol->has_acls() && attributes.type != protocol::FileType::kSymlink &&
+bool MayHaveAcl(const Superblock& superblock, AclKind kind, const Attributes& attributes) {
+  return superblock.protocol->has_acl(kind) && attributes.type != protocol::FileType::kSymlink &&
          !superblock.without_acls.Has(attributes.fsid);
 }
 
@@ -68,13 +85,29 @@ std::errc Change(Superblock& superblock, Inode& inode, Ask ask) {
   return reply.error;
 }
 
-// Asks for it, unless the root's file system, which has told at mount, is that of the file.
-bool HasAcl(Superblock& superblock, Inode& inode, const Credential& credential) {
+// Adds the names of the ACLs that the file has. Asks for them, but for that of version 4 where the
+// root's file system, which has told at mount, is that of the file. Errors:
+// operation_not_supported where there are no ACLs; of a POSIX one, those of GetXattr().
+std::errc AddAcls(Superblock& superblock, Inode& inode, const Credential& credential,
+                  std::vector<std::string>& names) {
   const Attributes attributes = AttributesOf(inode);
-  if (!MayHaveAcl(superblock, attributes)) return false;
-  if (attributes.fsid == AttributesOf(*superblock.root.inode()).fsid) return true;
-  const auto acl = GetXattr(superblock, inode, kAcl, credential);
-  return acl || acl.error() != std::errc::operation_not_supported;
+  const bool is_directory = attributes.type == protocol::FileType::kDirectory;
+  std::errc error = std::errc::operation_not_supported;
+  for (const AclName& acl : kAcls) {
+    const bool is_of_root = attributes.fsid == AttributesOf(*superblock.root.inode()).fsid;
+    if (!MayHaveAcl(superblock, acl.kind, attributes)) continue;
+    if (acl.kind == AclKind::kPosixDefault && !is_directory) continue;
+    bool has = acl.kind == AclKind::kNfs4 && is_of_root;
+    if (!has) {
+      const auto value = GetXattr(superblock, inode, acl.name, credential);
+      if (!value && value.error() == std::errc::operation_not_supported) continue;
+      has = value || acl.kind == AclKind::kNfs4;
+      if (!has && value.error() != std::errc::no_message_available) return value.error();
+    }
+    error = std::errc{};
+    if (has) names.emplace_back(acl.name);
+  }
+  return error;
 }
 
 }  // namespace
@@ -83,10 +116,13 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& in
                                                std::string_view name,
                                                const Credential& credential) {
   protocol::XattrReply reply;
-  if (name == kAcl) {
+  if (const auto acl = AclOf(name)) {
+    if (!superblock.protocol->has_acl(*acl)) {
+      return std::unexpected(std::errc::operation_not_supported);
+    }
     reply = Ask(superblock, inode, superblock.without_acls,
                 /*tells=*/IsFileOrDirectory(AttributesOf(inode).type),
-                [&] { return superblock.protocol->GetAcl(inode.handle(), credential); });
+                [&] { return superblock.protocol->GetAcl(inode.handle(), *acl, credential); });
   } else {
     const auto sent = NameOnWire(name);
     if (!sent) return std::unexpected(sent.error());
@@ -103,38 +139,47 @@ std::expected<std::vector<std::string>, std::errc> ListXattrs(Superblock& superb
                    [&] { return superblock.protocol->ListXattrs(inode.handle(), credential); });
   const bool has_no_others = reply.error == std::errc::operation_not_supported;
   if (reply.error != protocol::kOk && !has_no_others) return std::unexpected(reply.error);
-  const bool has_acl = HasAcl(superblock, inode, credential);
-  if (has_no_others && !has_acl) return std::unexpected(reply.error);
+  std::vector<std::string> acls;
+  const std::errc error = AddAcls(superblock, inode, credential, acls);
+  const bool has_no_acls = error == std::errc::operation_not_supported;
+  if (error != std::errc{} && !has_no_acls) return std::unexpected(error);
+  if (has_no_others && has_no_acls) return std::unexpected(reply.error);
   // A longer one could not be asked for.
   std::erase_if(reply.names, [](const std::string& name) {
     return kUser.size() + name.size() > protocol::kNameBytesMax;
   });
   for (std::string& name : reply.names) name.insert(0, kUser);
-  if (has_acl) reply.names.emplace_back(kAcl);
+  std::ranges::move(acls, std::back_inserter(reply.names));
   return std::move(reply.names);
 }
 
 std::errc SetXattr(Superblock& superblock, Inode& inode, std::string_view name,
                    std::string_view value, protocol::XattrMode how, const Credential& credential) {
-  const bool is_acl = name == kAcl;
-  const auto sent = is_acl ? std::expected<std::string_view, std::errc>(name) : NameOnWire(name);
+  const std::optional<AclKind> acl = AclOf(name);
+  if (acl && !superblock.protocol->has_acl(*acl)) return std::errc::operation_not_supported;
+  const auto sent = acl ? std::expected<std::string_view, std::errc>(name) : NameOnWire(name);
   if (!sent) return sent.error();
   if (how > protocol::XattrMode::kReplace) return std::errc::invalid_argument;
   if (value.size() > protocol::kXattrValueBytesMax) return std::errc::argument_list_too_long;
   return Change(superblock, inode, [&] {
-    FileSystemsWithout& without = is_acl ? superblock.without_acls : superblock.without_xattrs;
+    FileSystemsWithout& without = acl ? superblock.without_acls : superblock.without_xattrs;
     return Ask(superblock, inode, without, /*tells=*/false, [&] {
-      return is_acl ? superblock.protocol->SetAcl(inode.handle(), value, credential)
-                    : superblock.protocol->SetXattr(inode.handle(), *sent, value, how, credential);
+      return acl ? superblock.protocol->SetAcl(inode.handle(), *acl, value, credential)
+                 : superblock.protocol->SetXattr(inode.handle(), *sent, value, how, credential);
     });
   });
 }
 
 std::errc RemoveXattr(Superblock& superblock, Inode& inode, std::string_view name,
                       const Credential& credential) {
-  if (name == kAcl) {
-    return MayHaveAcl(superblock, AttributesOf(inode)) ? std::errc::invalid_argument
-                                                       : std::errc::operation_not_supported;
+  const std::optional<AclKind> acl = AclOf(name);
+  if (acl && !MayHaveAcl(superblock, *acl, AttributesOf(inode))) {
+    return std::errc::operation_not_supported;
+  }
+  if (acl == AclKind::kNfs4) return std::errc::invalid_argument;
+  if (acl) {
+    return SetXattr(superblock, inode, name, protocol::PosixAclValue({}),
+                    protocol::XattrMode::kEither, credential);
   }
   const auto sent = NameOnWire(name);
   if (!sent) return sent.error();

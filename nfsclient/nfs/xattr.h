@@ -4,6 +4,8 @@
 // Names are those of xattr(7): "user.mime_type". NFS has no other namespace than the user's, whose
 // prefix is not sent; "system.nfs4_acl" is the ACL of version 4 (nfs4/acl.h), as it is of the
 // kernel's client: it is set whatever XattrMode says, and cannot be removed (invalid_argument).
+// "system.posix_acl_access" and "system.posix_acl_default" are those of version 3
+// (protocol/posix_acl.h); there are none where they say no more than the mode.
 // Errors: as Protocol's; of a name: result_out_of_range (ERANGE) for none and
 // for more than 255 bytes, operation_not_supported for one of another namespace, invalid_argument
 // for "user." and for a NUL.

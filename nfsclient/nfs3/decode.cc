@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "nfsclient/nfs3/status.h"
 #include "rcu/mix64.h"
@@ -134,6 +135,33 @@ void GetEntries(XdrReader& in, bool plus, std::vector<DirectoryEntry>& entries) 
     GetEntry(in, plus, entries.emplace_back());
     if (entries.size() == 1) entries.reserve(bytes / (bytes - in.bytes_left()));
   }
+}
+
+void GetAcl(XdrReader& in, PosixAcl& acl) {
+  constexpr size_t kEntryBytes = 3 * sizeof(uint32_t);
+  in.Skip(sizeof(uint32_t));  // the number of entries, which comes twice
+  const size_t count = in.U32();
+  if (count > kPosixAclEntriesMax || count * kEntryBytes > in.bytes_left()) return in.Fail();
+  acl.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t tag = in.U32() & ~uint32_t{NFSACL_TYPE_DEFAULT};
+    const uint32_t id = in.U32();
+    uint32_t rights = in.U32();
+    if (tag == PosixAce::kMask) rights &= 7;
+    if (tag > PosixAce::kOther || rights > 7) return in.Fail();
+    const bool is_named = tag == PosixAce::kUser || tag == PosixAce::kGroup;
+    acl.push_back({static_cast<uint16_t>(tag), static_cast<uint16_t>(rights),
+                   is_named ? id : PosixAce::kNoId});
+  }
+  std::ranges::sort(acl, {}, [](const PosixAce& ace) { return std::pair(ace.tag, ace.id); });
+  const auto mask = std::ranges::find(acl, PosixAce::kMask, &PosixAce::tag);
+  const auto group = std::ranges::find(acl, PosixAce::kGroupObj, &PosixAce::tag);
+  constexpr size_t kEntriesOfMode = 3;
+  if (acl.size() == kEntriesOfMode + 1 && mask != acl.end() && group != acl.end() &&
+      mask->rights == group->rights) {
+    acl.erase(mask);
+  }
+  if (!acl.empty() && !IsValid(acl)) in.Fail();
 }
 
 // writeverf3 and cookieverf3.
@@ -277,6 +305,21 @@ void DecodeReply(XdrReader& in, RemoveReply& reply) {
 void DecodeReply(XdrReader& in, FileChangeReply& reply) {
   const auto either = [&] { Get(in, reply.file); };
   DecodeUnion(in, reply, either, either);
+}
+
+void DecodeReply(XdrReader& in, AclsReply& reply) {
+  const auto success = [&] {
+    Get(in, reply.file);
+    in.Skip(sizeof(uint32_t));  // which of them were asked for
+    GetAcl(in, reply.access);
+    GetAcl(in, reply.inherited);
+  };
+  DecodeUnion(in, reply, success, [] {});
+}
+
+void DecodeSetAcl(XdrReader& in, FileChangeReply& reply) {
+  const auto success = [&] { SkipAttributes(in); };
+  DecodeUnion(in, reply, success, [] {});
 }
 
 void DecodeReply(XdrReader& in, SpaceReply& reply) {

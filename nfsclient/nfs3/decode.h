@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 
+#include "nfsclient/protocol/posix_acl.h"
 #include "nfsclient/protocol/protocol.h"
 #include "nfsclient/protocol/wire_limits.h"
 #include "nfsclient/rpc/xdr_reader.h"
@@ -64,6 +65,17 @@ struct LimitsReply {
 void DecodeFsInfo(rpc::XdrReader& in, LimitsReply& reply);
 // Sets the limit of names, clamped to 1 .. kNameBytesMax, and whether case matters.
 void DecodePathConf(rpc::XdrReader& in, LimitsReply& reply);
+
+// GETACL of NFSACL. Both are valid, or empty: the mask that a server adds to what has the entries
+// of a mode alone is left out. Solaris sends entries in any order, and more bits in the mask.
+struct AclsReply {
+  std::errc error{};
+  OptionalAttributes file;
+  PosixAcl access, inherited;
+};
+void DecodeReply(rpc::XdrReader& in, AclsReply& reply);
+// SETACL of NFSACL: the attributes behind it are left.
+void DecodeSetAcl(rpc::XdrReader& in, FileChangeReply& reply);
 
 // MNT (RFC 1813 5.2.1), whose statuses are numbered as those of NFS are.
 struct ExportReply {

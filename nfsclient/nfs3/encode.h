@@ -84,6 +84,12 @@ class Arguments3 {
     request_.data = data;
   }
 
+  // A call of another program at the same port, counted as `counts_as`.
+  void SetProgram(rpc::Request::Program program, uint32_t counts_as) {
+    request_.program = program;
+    request_.counts_as = counts_as;
+  }
+
   // READ's data goes to `into`, as rpc::Request::data_into, with `find_data`.
   void ReceiveInto(std::span<std::byte> into, decltype(rpc::Request::find_data) find_data) {
     request_.data_into = into;

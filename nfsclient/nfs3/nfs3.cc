@@ -91,11 +91,11 @@ ReadLinkReply Nfs3::ReadLink(const FileHandle& link, const Credential& credentia
 }
 
 TransportStats Nfs3::transport_stats() const {
-  // RFC 1813 3.3.
+  // RFC 1813 3.3, and of NFSACL.
   static constexpr std::string_view kProcedures[] = {
       "NULL",    "GETATTR",     "SETATTR", "LOOKUP", "ACCESS",   "READLINK", "READ",   "WRITE",
       "CREATE",  "MKDIR",       "SYMLINK", "MKNOD",  "REMOVE",   "RMDIR",    "RENAME", "LINK",
-      "READDIR", "READDIRPLUS", "FSSTAT",  "FSINFO", "PATHCONF", "COMMIT"};
+      "READDIR", "READDIRPLUS", "FSSTAT",  "FSINFO", "PATHCONF", "COMMIT",   "GETACL", "SETACL"};
   return caller_->Stats(kProcedures);
 }
 

@@ -94,6 +94,12 @@ class Nfs3 final : public Protocol {
   FileChangeInFlight StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
                                         const Credential& credential) override;
 
+  // Of NFSACL, a program beside version 3: POSIX ones.
+  bool has_acl(AclKind kind) const override { return kind != AclKind::kNfs4; }
+  XattrReply GetAcl(const FileHandle& file, AclKind kind, const Credential& credential) override;
+  FileChangeReply SetAcl(const FileHandle& file, AclKind kind, std::string_view acl,
+                         const Credential& credential) override;
+
   // Includes the NULL call of mounting, but no calls to the portmapper and to MOUNT.
   uint64_t rpcs_sent() const override { return caller_->calls_sent(); }
   TransportStats transport_stats() const override;
@@ -128,6 +134,7 @@ class Nfs3 final : public Protocol {
   RemoveReply RemoveObject(bool is_directory, const FileHandle& directory, std::string_view name,
                            const std::optional<KnownObject>& known, const Credential& credential);
   LimitsReply GetLimits(Budget& budget, const Credential& credential);
+  AclsReply GetAcls(Budget& budget, const FileHandle& file, const Credential& credential);
   ReadDirReply ReadDirPlus(const FileHandle& directory, ReadDirPosition position,
                            const Credential& credential);
   ReadDirReply ReadDirPlain(const FileHandle& directory, ReadDirPosition position,

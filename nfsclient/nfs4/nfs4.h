@@ -111,9 +111,9 @@ class Nfs4 final : public Protocol {
                            XattrMode how, const Credential& credential) override;
   FileChangeReply RemoveXattr(const FileHandle& file, std::string_view name,
                               const Credential& credential) override;
-  bool has_acls() const override { return true; }
-  XattrReply GetAcl(const FileHandle& file, const Credential& credential) override;
-  FileChangeReply SetAcl(const FileHandle& file, std::string_view acl,
+  bool has_acl(AclKind kind) const override { return kind == AclKind::kNfs4; }
+  XattrReply GetAcl(const FileHandle& file, AclKind kind, const Credential& credential) override;
+  FileChangeReply SetAcl(const FileHandle& file, AclKind kind, std::string_view acl,
                          const Credential& credential) override;
   ReadDirReply ReadDir(const FileHandle& directory, ReadDirPosition position, bool plus,
                        const Credential& credential) override;

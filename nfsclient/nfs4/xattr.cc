@@ -125,7 +125,7 @@ FileChangeReply Nfs4::RemoveXattr(const FileHandle& file, std::string_view name,
       });
 }
 
-XattrReply Nfs4::GetAcl(const FileHandle& file, const Credential& credential) {
+XattrReply Nfs4::GetAcl(const FileHandle& file, AclKind, const Credential& credential) {
   Compound compound;
   compound.PutHandle(file).GetAcl();
   return Call<XattrReply>(compound, credential, [](CompoundReader& reader, XattrReply& reply) {
@@ -146,7 +146,7 @@ XattrReply Nfs4::GetAcl(const FileHandle& file, const Credential& credential) {
 
 // Tells no attributes: all that is known of the file, its rights above all, is asked for again
 // then. An ACL may change these where the mode, and the time of the change, stay as they were.
-FileChangeReply Nfs4::SetAcl(const FileHandle& file, std::string_view acl,
+FileChangeReply Nfs4::SetAcl(const FileHandle& file, AclKind, std::string_view acl,
                              const Credential& credential) {
   if (!ReadAcl(acl)) return Failure<FileChangeReply>(std::errc::invalid_argument);
   Compound compound;

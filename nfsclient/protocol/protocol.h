@@ -461,15 +461,14 @@ class Protocol {
                                       const Credential&) {
     return {std::errc::operation_not_supported, {}, 0};
   }
-  // The ACL of a file as version 4 sends it: nfsace4<> (RFC 8881 6.2). Errors:
-  // operation_not_supported by the version, the server or the file system; invalid_argument for
-  // what is no such list; argument_list_too_long (E2BIG). has_acls(): of the version.
-  virtual bool has_acls() const { return false; }
-  virtual XattrReply GetAcl(const FileHandle& /*file*/, const Credential&) {
+  // An ACL of a file, of a kind that the version has. Errors: operation_not_supported by the server
+  // or the file system; invalid_argument for what is no such list; argument_list_too_long (E2BIG).
+  // A POSIX one: no_message_available where there is none; one without entries removes it.
+  virtual bool has_acl(AclKind) const { return false; }
+  virtual XattrReply GetAcl(const FileHandle& /*file*/, AclKind, const Credential&) {
     return {std::errc::operation_not_supported, {}};
   }
-  virtual FileChangeReply SetAcl(const FileHandle& /*file*/, std::string_view /*acl*/,
-                                 const Credential&) {
+  virtual FileChangeReply SetAcl(const FileHandle&, AclKind, std::string_view, const Credential&) {
     return {std::errc::operation_not_supported, {}, 0};
   }
   // COMMIT of the whole file.

@@ -100,6 +100,10 @@ struct SetAttributes {
 // XATTR_CREATE, XATTR_REPLACE, or neither (setxattr(2)).
 enum class XattrMode : uint32_t { kEither = 0, kCreate = 1, kReplace = 2 };
 
+// An ACL, as the value of its extended attribute: "system.nfs4_acl" of version 4 (nfs4/acl.h), and
+// of version 3 "system.posix_acl_access" and "system.posix_acl_default" (posix_acl.h).
+enum class AclKind : uint8_t { kNfs4, kPosixAccess, kPosixDefault };
+
 // SEEK_DATA and SEEK_HOLE of lseek(2).
 enum class Content : uint32_t { kData = 0, kHole = 1 };
 // The effect of fallocate(2) on a range of a file: space for it, with which the file may grow, or a

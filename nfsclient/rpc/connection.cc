@@ -73,8 +73,10 @@ void Connection::EncodeHeader(Call& call) {
   HeaderWriter header(call.header_.data());
   header.U32(0);  // the record mark follows below
   header.U32(call.xid_);
+  const Request::Program program =
+      request.program.value_or(Request::Program{endpoint_.program, endpoint_.version});
   for (const uint32_t word :
-       {kCallMessage, kRpcVersion, endpoint_.program, endpoint_.version, request.procedure}) {
+       {kCallMessage, kRpcVersion, program.number, program.version, request.procedure}) {
     header.U32(word);
   }
   const bool is_sys = call.auth != nullptr && call.auth->flavor == sunrpc_auth::Flavor::kSys;

@@ -55,6 +55,11 @@ class XdrBuffer {
 // Borrows its parts, which are sent one after the other: `arguments`, `data` and its padding to
 // four bytes, `tail`.
 struct Request {
+  struct Program {
+    uint32_t number, version;
+  };
+
+  std::optional<Program> program = std::nullopt;  // if it is not the connection's
   uint32_t procedure = 0;
   // Number of operations of a COMPOUND, without SEQUENCE: the connection writes the head, which has
   // both.

@@ -1,5 +1,5 @@
-// `nfswalk` and ACLs of version 4: `cp -p` keeps them where it can and says where it cannot; `stat`
-// and `ls` show them.
+// `nfswalk` and ACLs: `cp -p` keeps them where it can and says where it cannot; `stat` and `ls`
+// show them.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "nfsclient/nfs4/operation_names.h"
+#include "tests/fixtures/fake_nfs3.h"
 #include "tests/fixtures/fake_nfs4.h"
 #include "tests/fixtures/libnfs_raw.h"
 #include "tests/integration/program_run.h"
@@ -19,6 +20,7 @@
 namespace nfswalk {
 namespace {
 
+using protocol::FakeNfs3;
 using protocol::FakeNfs4;
 using protocol::FakeNode;
 using protocol::Xdr;
@@ -28,6 +30,15 @@ const std::string kOfMode =
 // Ann may read and write, the group nothing.
 const std::string kOfAnn =
     Xdr().U32(2, 0, 0, 0x7).Bytes("ann@example.org").U32(0, 0x40, 0).Bytes("GROUP@").str();
+
+// user::rw- user:2000:rw- group::--- mask::rw- other::---, as NFSACL has it.
+const std::string kPosixWire =
+    Xdr().U32(1, 0, 6, 2, 2000, 6).U32(4, 0, 0, 0x10, 0, 6).U32(0x20, 0, 0).str();
+// The same, as getxattr(2) has it.
+const std::string kPosixValue(
+    "\2\0\0\0\1\0\6\0\xff\xff\xff\xff\2\0\6\0\xd0\7\0\0\4\0\0\0\xff\xff\xff\xff"
+    "\x10\0\6\0\xff\xff\xff\xff\x20\0\0\0\xff\xff\xff\xff",
+    44);
 
 class AclCommandsTest : public testing::Test {
  protected:
@@ -110,12 +121,8 @@ TEST_F(AclCommandsTest, CpToThisMachineGivesTheGroupNoMore) {
 TEST_F(AclCommandsTest, CpOfAPosixAclGivesTheGroupNoMore) {
   const std::string path = here_ + "f";
   std::ofstream(path) << "text";
-  // user::rw- user:2000:rw- group::--- mask::rw- other::---
-  const std::string acl(
-      "\2\0\0\0\1\0\6\0\xff\xff\xff\xff\2\0\6\0\xd0\7\0\0\4\0\0\0\xff\xff\xff\xff"
-      "\x10\0\6\0\xff\xff\xff\xff\x20\0\0\0\xff\xff\xff\xff",
-      44);
-  if (setxattr(path.c_str(), "system.posix_acl_access", acl.data(), acl.size(), 0) != 0) {
+  if (setxattr(path.c_str(), "system.posix_acl_access", kPosixValue.data(), kPosixValue.size(),
+               0) != 0) {
     GTEST_SKIP() << "no ACLs in " << here_;
   }
   ASSERT_EQ(ModeOf("f"), 0660u) << "the mask";
@@ -124,6 +131,78 @@ TEST_F(AclCommandsTest, CpOfAPosixAclGivesTheGroupNoMore) {
   EXPECT_NE(run.err.find("ACL not kept"), std::string::npos) << run.err;
   EXPECT_EQ(At(server_, "to/f").mode, 0600u);
   EXPECT_EQ(At(server_, "to/f").data, "text");
+}
+
+// Exports over version 3, whose ACLs are POSIX ones.
+class PosixAclCommandsTest : public AclCommandsTest {
+ protected:
+  PosixAclCommandsTest() {
+    for (FakeNfs3* const server : {&posix_, &none_}) server->Put("to", directory_);
+    none_.set_has_acls(false);
+    posix_.Put("f", {.mode = 0660, .uid = geteuid(), .data = "text", .posix_acl = kPosixWire});
+    posix_.Put("plain", {.mode = 0620, .uid = geteuid(), .data = "text"});
+  }
+  static std::string Url3(FakeNfs3& server) {
+    const std::string port = std::to_string(server.port());
+    return "nfs://127.0.0.1:" + port + "/?version=3&mountport=" + port;
+  }
+  static FakeNode At3(FakeNfs3& server, const std::string& path) {
+    return server.Find(path).value_or(FakeNode{});
+  }
+
+  FakeNfs3 posix_, none_;
+};
+
+TEST_F(PosixAclCommandsTest, CpKeepsThemBetweenExports) {
+  for (const char* const file : {"f", "plain"}) {
+    const ProgramRun run = Run({"cp", "-p", Url3(posix_), file, Url3(posix_), "to"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+  }
+  EXPECT_EQ(At3(posix_, "to/f").posix_acl, kPosixWire);
+  EXPECT_EQ(At3(posix_, "to/plain").posix_acl, "");
+  EXPECT_EQ(At3(posix_, "to/plain").mode, 0620u);
+}
+
+TEST_F(PosixAclCommandsTest, CpToAnExportWithoutThemGivesTheGroupNoMore) {
+  const ProgramRun run = Run({"cp", "-p", Url3(posix_), "f", Url3(none_), "to/f"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.err.find("ACL not kept"), std::string::npos) << run.err;
+  EXPECT_EQ(At3(none_, "to/f").mode, 0600u);
+  const ProgramRun plain = Run({"cp", "-p", Url3(posix_), "plain", Url3(none_), "to/plain"});
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_EQ(At3(none_, "to/plain").mode, 0620u);
+}
+
+TEST_F(PosixAclCommandsTest, CpKeepsThemToAndFromThisMachine) {
+  const std::string path = here_ + "f";
+  const ProgramRun here = Run({"cp", "-p", Url3(posix_), "f", path});
+  char value[64];
+  const ssize_t size = getxattr(path.c_str(), "system.posix_acl_access", value, sizeof value);
+  if (size < 0) {  // a file system without ACLs, or in a user namespace without the user
+    EXPECT_EQ(here.exit_code, 1);
+    EXPECT_EQ(ModeOf("f"), 0600u);
+    return;
+  }
+  EXPECT_EQ(here.exit_code, 0) << here.err;
+  EXPECT_EQ(std::string(value, static_cast<size_t>(size)), kPosixValue);
+  EXPECT_EQ(ModeOf("f"), 0660u);
+  const ProgramRun back = Run({"cp", "-p", path, Url3(posix_), "to/f"});
+  EXPECT_EQ(back.exit_code, 0) << back.err;
+  EXPECT_EQ(At3(posix_, "to/f").posix_acl, kPosixWire);
+}
+
+TEST_F(PosixAclCommandsTest, StatAndLsShowThem) {
+  ProgramRun run = Run({"stat", "--acl", Url3(posix_), "f"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("   ACL: user::rw-\n        user:2000:rw-\n        group::---\n"
+                         "        mask::rw-\n        other::---\n"),
+            std::string::npos)
+      << run.out;
+  run = Run({"stat", "--acl", Url3(posix_), "plain"});
+  EXPECT_EQ(run.out.find("ACL"), std::string::npos) << run.out;
+  run = Run({"ls", "-l", "--acl", Url3(posix_)});
+  EXPECT_NE(run.out.find("\n-rw-rw----+ "), std::string::npos) << run.out;
+  EXPECT_NE(run.out.find("\n-rw--w----  "), std::string::npos) << run.out;
 }
 
 TEST_F(AclCommandsTest, CpKeepsExtendedAttributesOfDirectories) {

@@ -1,9 +1,13 @@
-// Two clients of a server that delegates files: what the one has changed, in every way that a file
-// can be changed, the other sees at once, though it keeps attributes by delegations alone.
+// Two clients of a server that delegates files, or directories, too: what the one has changed, in
+// every way that they can be changed, the other sees at once, though it keeps names and attributes
+// by delegations alone.
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -136,6 +140,125 @@ TEST_F(DelegationsOfServer, AFileThatIsReadWhileItIsChangedIsNeverOlderThanAChan
     EXPECT_GE(ReadNow(name).size(), static_cast<size_t>(3 + before));
   }
   writes.join();
+}
+
+// What lives by delegations of directories alone: names, and attributes of the directories.
+class DelegatedDirectories : public fixtures::MountedExport {
+ protected:
+  void SetUp() override {
+    MountedExport::SetUp();
+    if (IsSkipped()) return;
+    if (!server().properties().delegates_directories) GTEST_SKIP() << "it delegates none";
+    reader_ = Mount("version=4.2&delegs&acregmin=0&acdirmin=0");
+    writer_ = Mount("version=4.2&acregmin=0&acdirmin=0");
+    while (!reader_->transport_stats().has_back_channel) std::this_thread::yield();
+  }
+  int version() const override { return 4; }
+
+  std::errc StatOf(const std::string& name) {
+    const auto found = reader_->Stat(Path(name), root_);
+    return found ? kOk : found.error();
+  }
+  // What it costs to ask for a name that the directory has not.
+  uint64_t RpcsOfAbsent(const std::string& directory) {
+    const uint64_t before = reader_->stats().rpcs;
+    EXPECT_EQ(StatOf(directory + "/absent"), std::errc::no_such_file_or_directory);
+    return reader_->stats().rpcs - before;
+  }
+  // Makes "d0" to "d<count - 1>", each with a file "f", and returns once the reader has delegations
+  // of them, and of the directory that they are in: the server grants none for a while after its
+  // start, and after a change.
+  void MakeDelegated(size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      MakeDirectory(NameOf(i));
+      MakeFile(NameOf(i) + "/f", "old");
+    }
+    for (size_t i = 0; i < count; ++i) {
+      while (RpcsOfAbsent(NameOf(i)) != 0) std::this_thread::yield();
+    }
+  }
+  static std::string NameOf(size_t directory) { return "d" + std::to_string(directory); }
+  uint64_t recalled() { return reader_->transport_stats().delegations.recalled; }
+
+  std::unique_ptr<Client> reader_, writer_;
+};
+
+// DELEG-7.
+TEST_F(DelegatedDirectories, NamesAndAttributesOfThemAreAnsweredWithoutTheServer) {
+  MakeDelegated(1);
+  EXPECT_EQ(StatOf("d0"), kOk);
+  const uint64_t rpcs = reader_->stats().rpcs;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(StatOf("d0"), kOk);
+    EXPECT_EQ(RpcsOfAbsent("d0"), 0u);
+  }
+  EXPECT_EQ(reader_->stats().rpcs, rpcs);
+}
+
+// DELEG-3, DELEG-7.
+TEST_F(DelegatedDirectories, EachChangeOfAnotherClientIsSeenAtOnce) {
+  using Change = std::function<std::errc(const std::string& directory)>;
+  const auto error_of = [](const auto& done) { return done ? kOk : done.error(); };
+  const struct {
+    const char* what;
+    Change change;
+    const char* name;
+    std::errc seen;
+  } rows[] = {
+      {"create",
+       [&](const std::string& d) {
+         return error_of(writer_->Create(Path(d + "/absent"), 0644, true, root_));
+       },
+       "/absent", kOk},
+      {"mkdir",
+       [&](const std::string& d) {
+         return error_of(writer_->MakeDirectory(Path(d + "/absent"), 0755, root_));
+       },
+       "/absent", kOk},
+      {"symlink",
+       [&](const std::string& d) {
+         return error_of(writer_->MakeSymlink("f", Path(d + "/absent"), root_));
+       },
+       "/absent", kOk},
+      {"link",
+       [&](const std::string& d) {
+         return writer_->Link(Path(d + "/f"), *writer_, Path(d + "/absent"), root_);
+       },
+       "/absent", kOk},
+      {"rename to it",
+       [&](const std::string& d) {
+         return writer_->Rename(Path(d + "/f"), *writer_, Path(d + "/absent"), root_);
+       },
+       "/absent", kOk},
+      {"rename from it",
+       [&](const std::string& d) {
+         return writer_->Rename(Path(d + "/f"), *writer_, Path("away/moved"), root_);
+       },
+       "/f", std::errc::no_such_file_or_directory},
+      {"remove", [&](const std::string& d) { return writer_->Unlink(Path(d + "/f"), root_); }, "/f",
+       std::errc::no_such_file_or_directory},
+      {"chmod",
+       [&](const std::string& d) {
+         return error_of(writer_->SetAttributesOf(Path(d), {.mode = 0700}, root_));
+       },
+       "", kOk},
+  };
+  MakeDirectory("away");
+  MakeDelegated(std::size(rows));
+  for (size_t i = 0; i < std::size(rows); ++i) {
+    const auto& row = rows[i];
+    SCOPED_TRACE(row.what);
+    const std::string name = NameOf(i);
+    EXPECT_EQ(StatOf(name + "/f"), kOk);
+    const uint64_t before = recalled();
+    EXPECT_EQ(row.change(name), kOk);
+    EXPECT_EQ(StatOf(name + row.name), row.seen);
+    EXPECT_GT(recalled(), before);
+    const Attributes known = writer_->Stat(Path(name), root_).value_or(Attributes{});
+    const Attributes seen = reader_->Stat(Path(name), root_).value_or(Attributes{});
+    EXPECT_EQ(seen.mode, known.mode);
+    EXPECT_EQ(seen.change, known.change);
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 namespace nfswalk {
@@ -21,6 +22,13 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 constexpr timespec kLookInterval{.tv_sec = 0, .tv_nsec = 2'000'000};
+
+// Its stacks do not tell where a process sleeps.
+bool IsUserModeLinux() {
+  std::ifstream stream("/proc/cpuinfo");
+  const std::string text(std::istreambuf_iterator<char>(stream), {});
+  return text.find("User Mode Linux") != std::string::npos;
+}
 
 }  // namespace
 
@@ -95,9 +103,8 @@ bool Child::IsInFuse() const {
   std::ifstream stream(fmt::format("/proc/{}/wchan", pid_));
   std::string where;
   std::getline(stream, where);
-  // fs/fuse/dev.c: request_wait_answer(). Kernels that do not name it, as user-mode Linux, which
-  // names its own: asleep at all.
-  if (where.find('_') != std::string::npos && where != "um_set_signals") {
+  // fs/fuse/dev.c: request_wait_answer(). Kernels that do not name it: asleep at all.
+  if (where.find('_') != std::string::npos && !IsUserModeLinux()) {
     return where == "request_wait_answer";
   }
   std::ifstream stat(fmt::format("/proc/{}/stat", pid_));

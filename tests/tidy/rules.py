@@ -34,8 +34,8 @@ COMMAND_EXCEPTIONS = {
     "nfsclient/cli/doctor/doctor_advice.cc": {"sunrpc_auth/auth_body.h"},
     "nfsclient/cli/copy/copy_source.cc": {"nfsclient/protocol/wire_limits.h"},
     "nfsclient/cli/copy/export_copy.cc": {"nfsclient/protocol/wire_limits.h"},
-    "nfsclient/cli/copy/file_acl.cc": {"nfsclient/nfs4/acl.h"},
-    "nfsclient/cli/show/acl_text.cc": {"nfsclient/nfs4/acl.h"},
+    "nfsclient/cli/copy/file_acl.cc": {"nfsclient/nfs4/acl.h", "nfsclient/protocol/posix_acl.h"},
+    "nfsclient/cli/show/acl_text.cc": {"nfsclient/nfs4/acl.h", "nfsclient/protocol/posix_acl.h"},
     "nfsclient/cli/copy/local_copy.cc": {"nfsclient/protocol/wire_limits.h"},
 }
 # Headers of a library -> the folders that may include them, and their tests.

@@ -1,17 +1,12 @@
 #include "nfsclient/cli/copy/file_acl.h"
 
-#include <endian.h>
-#include <linux/posix_acl.h>
-#include <linux/posix_acl_xattr.h>
 #include <linux/xattr.h>
 
-#include <cstddef>
-#include <cstring>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "nfsclient/nfs4/acl.h"
+#include "nfsclient/protocol/posix_acl.h"
 
 namespace nfswalk::cli {
 namespace {
@@ -24,27 +19,6 @@ constexpr uint32_t kAllOthers = 0077;
 bool MeansNone(std::errc error) {
   return error == std::errc::no_message_available || error == std::errc::operation_not_supported ||
          error == std::errc::function_not_supported;
-}
-
-// Returns the bits of a mode, 0 to 077, that the group and the others have by a POSIX ACL, and no
-// more than all that it names: who is named may be one of them. Nothing where the bytes are none.
-uint32_t ClassModeOfPosix(std::string_view bytes) {
-  posix_acl_xattr_entry entry;
-  constexpr size_t kHeaderBytes = sizeof(posix_acl_xattr_header);
-  if (bytes.size() < kHeaderBytes || (bytes.size() - kHeaderBytes) % sizeof entry != 0) return 0;
-  uint32_t group = 0, others = 0, mask = 7;
-  std::optional<uint32_t> named;  // what all of them may do
-  for (bytes.remove_prefix(kHeaderBytes); !bytes.empty(); bytes.remove_prefix(sizeof entry)) {
-    std::memcpy(&entry, bytes.data(), sizeof entry);
-    const uint32_t rights = le16toh(entry.e_perm) & 7u;
-    const uint32_t tag = le16toh(entry.e_tag);
-    if (tag == ACL_GROUP_OBJ) group = rights;
-    if (tag == ACL_OTHER) others = rights;
-    if (tag == ACL_MASK) mask = rights;
-    if (tag == ACL_USER || tag == ACL_GROUP) named = named.value_or(7) & rights;
-  }
-  const uint32_t all = named ? *named & mask : 7;
-  return (group & mask & all) << 3 | (others & all);
 }
 
 }  // namespace
@@ -61,7 +35,10 @@ FileRights RightsOf(Session& session, const XattrSource& source, const std::stri
     uint32_t class_mode = 0;
     bool is_as_mode = false;
     if (name == kPosixAcl) {
-      class_mode = ClassModeOfPosix(*value);
+      if (const auto acl = protocol::ReadPosixAcl(*value)) {
+        class_mode = protocol::ClassModeOf(*acl);
+        is_as_mode = protocol::IsAsMode(*acl);
+      }
     } else if (const auto acl = protocol::ReadAcl(*value)) {
       class_mode = protocol::ClassModeOf(*acl);
       is_as_mode = protocol::IsAsMode(*acl);

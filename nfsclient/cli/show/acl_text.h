@@ -1,4 +1,4 @@
-// acl_text: the ACL of a file (version 4) as `stat` and `ls` show it.
+// acl_text: the ACL of a file as `stat` and `ls` show it.
 //
 // Thread safety: any thread, but for what it is read of.
 #ifndef NFSWALK_NFSCLIENT_CLI_SHOW_ACL_TEXT_H_
@@ -14,7 +14,8 @@
 namespace nfswalk::cli {
 
 struct AclText {
-  std::vector<std::string> entries;  // as nfs4_getfacl(1) prints them; names are the server's bytes
+  // As nfs4_getfacl(1) prints them, or for version 3 getfacl(1); names are the server's bytes.
+  std::vector<std::string> entries;
   bool is_as_mode = false;           // the mode of the file says as much
 };
 

@@ -89,15 +89,16 @@ TEST_F(FileAclTest, AFileWithoutOneKeepsItsMode) {
 
 TEST_F(FileAclTest, NoOneGetsMoreThanAPosixAclGivesHim) {
   constexpr uint8_t kUser = 1, kNamed = 2, kGroup = 4, kNamedGroup = 8, kMask = 0x10, kOther = 0x20;
+  const std::string of_mode = PosixAcl({{kUser, 7}, {kGroup, 4}, {kOther, 5}});
   const std::pair<std::string, uint32_t> rows[] = {
       {PosixAcl({{kUser, 7}, {kNamed, 7}, {kGroup, 0}, {kMask, 7}, {kOther, 5}}), 01705},
       {PosixAcl({{kUser, 7}, {kNamed, 7}, {kGroup, 5}, {kMask, 7}, {kOther, 5}}), 01755},
       {PosixAcl({{kUser, 7}, {kNamed, 7}, {kGroup, 7}, {kMask, 4}, {kOther, 5}}), 01744},
       {PosixAcl({{kUser, 7}, {kNamed, 0}, {kGroup, 7}, {kMask, 7}, {kOther, 5}}), 01700},
-      {PosixAcl({{kUser, 7}, {kNamed, 4}, {kNamedGroup, 6}, {kGroup, 7}, {kMask, 7}, {kOther, 5}}),
+      {PosixAcl({{kUser, 7}, {kNamed, 4}, {kGroup, 7}, {kNamedGroup, 6}, {kMask, 7}, {kOther, 5}}),
        01744},
-      {PosixAcl({{kUser, 7}, {kNamedGroup, 1}, {kGroup, 7}, {kMask, 7}, {kOther, 5}}), 01711},
-      {PosixAcl({{kUser, 7}, {kGroup, 4}, {kOther, 5}}), 01745},
+      {PosixAcl({{kUser, 7}, {kGroup, 7}, {kNamedGroup, 1}, {kMask, 7}, {kOther, 5}}), 01711},
+      {of_mode, 01745},
       {PosixAcl({}), 01700},
       {"", 01700},
       {"bytes", 01700},
@@ -109,7 +110,7 @@ TEST_F(FileAclTest, NoOneGetsMoreThanAPosixAclGivesHim) {
     ASSERT_TRUE(rights.acl.has_value());
     EXPECT_EQ(rights.acl->name, kPosix);
     EXPECT_EQ(rights.acl->value, acl);
-    EXPECT_FALSE(rights.acl->is_as_mode);
+    EXPECT_EQ(rights.acl->is_as_mode, acl == of_mode);
   }
 }
 

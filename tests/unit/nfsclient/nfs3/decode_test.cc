@@ -72,6 +72,15 @@ Xdr EntryPlus(std::string_view name, uint64_t cookie, size_t handle_bytes = 24) 
 Xdr ReadOk(std::string_view data, uint32_t count, bool eof) {
   return PostOp().U32(count, eof ? 1 : 0).Bytes(data);
 }
+// Tag, id, rights: of the owner, user 1000, the group, the mask and all others.
+Xdr AclEntries(uint32_t flag = 0) {
+  return Xdr()
+      .U32(5, 5, 0x20 | flag, 0, 4, 0x10 | flag, 0, 0xfe, 4 | flag, 7, 5)
+      .U32(2 | flag, 1000, 6, 1 | flag, 7, 7);
+}
+Xdr AclsOk(const Xdr& access, const Xdr& inherited) {
+  return PostOp().U32(0xf).Raw(access).Raw(inherited);
+}
 Xdr WriteOk(uint32_t count, uint32_t committed) { return Wcc().U32(count, committed).U64(0); }
 
 const std::vector<Procedure>& Procedures() {
@@ -100,6 +109,12 @@ const std::vector<Procedure>& Procedures() {
       Of<SpaceReply>("FSSTAT", FsStat(), PostOp()),
       OfLimits<DecodeFsInfo>("FSINFO", FsInfo(1, 1, 1)),
       OfLimits<DecodePathConf>("PATHCONF", PathConf(255)),
+      Of<AclsReply>("GETACL", AclsOk(AclEntries(), AclEntries(0x1000)), {}),
+      {"SETACL",
+       PostOp(),
+       {},
+       [](std::string_view
+              bytes) { return DecodedBy<FileChangeReply>(DecodeSetAcl, bytes).error; }},
       Of<ExportReply>("MNT", Xdr().Bytes(kHandle).U32(2, 6, 1), {})};
   return all;
 }
@@ -494,6 +509,60 @@ TEST(DecodeExport, CountsFlavorsAgainstWhatIsLeft) {
     EXPECT_EQ(reply.error, std::errc::io_error) << flavors;
     EXPECT_FALSE(reply.flavor_ok);
     EXPECT_TRUE(reply.root.empty());
+  }
+}
+
+// In any order, with more bits in the mask than there are, as Solaris sends it.
+TEST(DecodeReply, PosixAclsAreSorted) {
+  using Ace = PosixAce;
+  const PosixAcl expected{{Ace::kUserObj, 7},
+                          {Ace::kUser, 6, 1000},
+                          {Ace::kGroupObj, 5},
+                          {Ace::kMask, 6},
+                          {Ace::kOther, 4}};
+  const Xdr none = Xdr().U32(0, 0);
+  const auto both =
+      Decoded<AclsReply>(Xdr().U32(0).Raw(AclsOk(AclEntries(), AclEntries(0x1000))).str());
+  EXPECT_EQ(both.error, kOk);
+  EXPECT_EQ(both.access, expected);
+  EXPECT_EQ(both.inherited, expected);
+  EXPECT_TRUE(both.file.has_value());
+  const auto empty = Decoded<AclsReply>(Xdr().U32(0).Raw(AclsOk(none, none)).str());
+  EXPECT_EQ(empty.error, kOk);
+  EXPECT_TRUE(empty.access.empty() && empty.inherited.empty());
+}
+
+// A server adds it where there are the three entries of a mode.
+TEST(DecodeReply, AMaskThatSaysNoMoreThanTheModeIsLeftOut) {
+  for (const uint32_t mask : {5u, 4u}) {
+    const Xdr acl = Xdr().U32(4, 4, 1, 0, 7, 4, 0, 5).U32(0x10, 0, mask, 0x20, 0, 4);
+    const auto reply = Decoded<AclsReply>(Xdr().U32(0).Raw(AclsOk(acl, Xdr().U32(0, 0))).str());
+    EXPECT_EQ(reply.error, kOk);
+    EXPECT_EQ(IsAsMode(reply.access), mask == 5) << mask;
+  }
+}
+
+TEST(DecodeReply, BytesThatAreNoPosixAclAreRefused) {
+  const Xdr none = Xdr().U32(0, 0);
+  const Xdr rows[] = {
+      Xdr().U32(1, 1, 1, 0, 7),                           // the owner alone
+      Xdr().U32(3, 3, 1, 0, 8, 4, 0, 5).U32(0x20, 0, 4),  // more rights than there are
+      Xdr().U32(3, 3, 1, 0, 7, 4, 0, 5).U32(0x40, 0, 4),  // an unknown tag
+      Xdr().U32(3, 3, 1, 0, 7, 4, 0, 5).U32(0x10020, 0, 4),
+      Xdr().U32(4, 4, 1, 0, 7, 4, 0, 5).U32(0x20, 0, 4, 0x20, 0, 4),
+      Xdr().U32(4, 4, 1, 0, 7, 4, 0, 5).U32(2, 9, 4, 0x20, 0, 4),  // a user without a mask
+  };
+  for (const Xdr& row : rows) {
+    SCOPED_TRACE(&row - rows);
+    EXPECT_EQ(Decoded<AclsReply>(Xdr().U32(0).Raw(AclsOk(row, none)).str()).error,
+              std::errc::io_error);
+    EXPECT_EQ(Decoded<AclsReply>(Xdr().U32(0).Raw(AclsOk(none, row)).str()).error,
+              std::errc::io_error);
+  }
+  for (const uint32_t count : kManyBytes) {
+    const Xdr endless = Xdr().U32(count, count);
+    EXPECT_EQ(Decoded<AclsReply>(Xdr().U32(0).Raw(AclsOk(endless, none)).str()).error,
+              std::errc::io_error);
   }
 }
 

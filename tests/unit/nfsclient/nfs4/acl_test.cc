@@ -52,8 +52,10 @@ class AclTest : public testing::TestWithParam<uint32_t> {
     root_ = nfs_->GetRoot(kRoot).handle;
     file_ = nfs_->Lookup(root_, "f", kRoot).handle;
   }
-  XattrReply Get() { return nfs_->GetAcl(file_, kRoot); }
-  FileChangeReply Set(const std::string& acl) { return nfs_->SetAcl(file_, acl, kRoot); }
+  XattrReply Get() { return nfs_->GetAcl(file_, AclKind::kNfs4, kRoot); }
+  FileChangeReply Set(const std::string& acl) {
+    return nfs_->SetAcl(file_, AclKind::kNfs4, acl, kRoot);
+  }
 
   FakeNfs4 server_;
   std::unique_ptr<Protocol> nfs_;
