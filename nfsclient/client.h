@@ -367,7 +367,8 @@ class Node {
   // SetXattr(): file_exists with kCreate, ENODATA with kReplace.
   // "system.nfs4_acl" is the ACL, of all of version 4: nfsace4<> in XDR (RFC 8881 6.2.1), as
   // nfs4_acl(5) and the kernel's client have it. Whatever XattrMode says, it is replaced;
-  // invalid_argument: it is none, or is to be removed.
+  // invalid_argument: it is none, or is to be removed. "system.posix_acl_access" and
+  // "system.posix_acl_default" are those of version 3 (linux/posix_acl_xattr.h).
   [[nodiscard]] Result<std::string> GetXattr(std::string_view path, std::string_view name,
                                              const Credential& credential,
                                              ResolveFlags flags = {}) const;

@@ -264,7 +264,7 @@ Examples:
 void AddStat(CLI::App& app, Invocation& invocation) {
   auto [command, options] = AddCommand<StatOptions>(app, invocation, kStat);
   command.add_flag("-L,--dereference", options.follow, "show what a symbolic link points to");
-  command.add_flag("--acl", options.acl, "also the ACL (version 4), by one call more");
+  command.add_flag("--acl", options.acl, "also the ACL, by a call or two more");
   command.add_flag("--xattrs", options.xattrs, "also extended attributes (version 4.2)");
   CLI::Option* format = AddValue(command, "-c,--format", "FORMAT", options.format,
                                  "print this for each PATH, and a newline", StatFormat::Parse);
@@ -292,7 +292,7 @@ void AddLs(CLI::App& app, Invocation& invocation) {
   command.add_flag_callback(
       "-n,--numeric-uid-gid", [&listing] { listing.details = listing.style.numeric = true; },
       "as -l, with users and groups as numbers");
-  command.add_flag("--acl", listing.acl, "with -l: a plus where an ACL (version 4) says more");
+  command.add_flag("--acl", listing.acl, "with -l: a plus where an ACL says more");
   command.add_flag("-h,--human-readable", listing.style.human, "with -l: sizes as 1.5K, 12M");
   command.add_flag("-R,--recursive", options.recursive, "also what is in directories below");
   command.add_flag("-r,--reverse", listing.reversed, "the other way round");

@@ -56,9 +56,14 @@ bool IsFileOrDirectory(protocol::FileType type) {
   return type == protocol::FileType::kRegular || type == protocol::FileType::kDirectory;
 }
 
+// Whether the mount has ACLs of this kind, as far as is known without asking.
+bool HasKind(const Superblock& superblock, AclKind kind) {
+  return superblock.protocol->has_acl(kind) && (superblock.options.acl || kind == AclKind::kNfs4);
+}
+
 // A link has none where other files have one (Linux's server leaves out the attribute).
 bool MayHaveAcl(const Superblock& superblock, AclKind kind, const Attributes& attributes) {
-  return superblock.protocol->has_acl(kind) && attributes.type != protocol::FileType::kSymlink &&
+  return HasKind(superblock, kind) && attributes.type != protocol::FileType::kSymlink &&
          !superblock.without_acls.Has(attributes.fsid);
 }
 
@@ -117,7 +122,7 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& in
                                                const Credential& credential) {
   protocol::XattrReply reply;
   if (const auto acl = AclOf(name)) {
-    if (!superblock.protocol->has_acl(*acl)) {
+    if (!HasKind(superblock, *acl)) {
       return std::unexpected(std::errc::operation_not_supported);
     }
     reply = Ask(superblock, inode, superblock.without_acls,
@@ -156,7 +161,7 @@ std::expected<std::vector<std::string>, std::errc> ListXattrs(Superblock& superb
 std::errc SetXattr(Superblock& superblock, Inode& inode, std::string_view name,
                    std::string_view value, protocol::XattrMode how, const Credential& credential) {
   const std::optional<AclKind> acl = AclOf(name);
-  if (acl && !superblock.protocol->has_acl(*acl)) return std::errc::operation_not_supported;
+  if (acl && !HasKind(superblock, *acl)) return std::errc::operation_not_supported;
   const auto sent = acl ? std::expected<std::string_view, std::errc>(name) : NameOnWire(name);
   if (!sent) return sent.error();
   if (how > protocol::XattrMode::kReplace) return std::errc::invalid_argument;

@@ -94,7 +94,7 @@ class Nfs3 final : public Protocol {
   FileChangeInFlight StartSetAttributes(const FileHandle& file, const SetAttributes& attributes,
                                         const Credential& credential) override;
 
-  // Of NFSACL, a program beside version 3: POSIX ones.
+  // POSIX ones, by NFSACL, a program beside version 3.
   bool has_acl(AclKind kind) const override { return kind != AclKind::kNfs4; }
   XattrReply GetAcl(const FileHandle& file, AclKind kind, const Credential& credential) override;
   FileChangeReply SetAcl(const FileHandle& file, AclKind kind, std::string_view acl,

@@ -65,8 +65,6 @@ constexpr InertOption kOptions[] = {
     Refused("sharecache", "each mount has caches of its own: nosharecache, or leave it out"),
     Accepted("nosoftreval"),
     Refused("softreval", "nothing is answered from what has expired: leave it out"),
-    Accepted("noacl"),
-    Refused("acl", "NFSACL of version 3 is not spoken: noacl, or leave it out"),
     Accepted("nofsc"),
     Refused("fsc", "nothing is cached on disk: nofsc, or leave it out"),
     Accepted("nomigration"),

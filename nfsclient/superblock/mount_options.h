@@ -74,6 +74,8 @@ struct MountOptions {
   // fs.protected_symlinks: EACCES where the last component of a path is a symbolic link of another
   // user in a directory that is sticky, writable for all, and not his (may_follow_link.h).
   bool protected_symlinks = true;
+  // Version 3: POSIX ACLs are asked for where a caller wants them (NFSACL).
+  bool acl = true;
   // fs.protected_regular: EACCES where a call that creates finds a file of another user there
   // (may_create_in_sticky.h).
   bool protected_regular = true;
@@ -104,17 +106,18 @@ struct MountOptions {
 // softerr (soft), lookupcache, cto, nocto, sync, async, rsize, wsize, lock, nolock,
 // local_lock=all|none (nolock, lock), rdirplus, nordirplus, xattr, noxattr, and ours: delegs,
 // nodelegs, dirdelegs, nodirdelegs, walk=ref|rcu-locked|rcu-peek|rcu-search, strict, pathcache,
-// nopathcache, compound, nocompound, protected_symlinks, noprotected_symlinks, protected_regular,
-// noprotected_regular, dentries, inodes, access_entries, credentials, dirty_bytes, inode_hash,
-// inode_list, inode_lru. Options of nfs(5) that only restate what this client does are accepted,
-// the others refused with what to do (docs/mount_options.md). The last of contradicting options
-// wins, as with mount(8); noac overrides every lifetime option wherever it stands, unless `ac`
-// follows it. Without a version, or a minor one, the latest is meant that the server offers; with
-// an option of the MOUNT protocol version 3. With version 3 `lock` is refused, as there is no NLM;
-// without a version it means 4, with which neither of the two has an effect, as with mount(8).
-// Percent escapes are decoded in the export's path, nowhere else; slashes there count once, and not
-// at the end. An IPv6 address stands in brackets, without a zone. The error is a sentence that
-// names the offending part of the URL and what is accepted there; it may quote any byte of the URL.
+// nopathcache, compound, nocompound, acl, noacl, protected_symlinks, noprotected_symlinks,
+// protected_regular, noprotected_regular, dentries, inodes, access_entries, credentials,
+// dirty_bytes, inode_hash, inode_list, inode_lru. Options of nfs(5) that only restate what this
+// client does are accepted, the others refused with what to do (docs/mount_options.md). The last of
+// contradicting options wins, as with mount(8); noac overrides every lifetime option wherever it
+// stands, unless `ac` follows it. Without a version, or a minor one, the latest is meant that the
+// server offers; with an option of the MOUNT protocol version 3. With version 3 `lock` is refused,
+// as there is no NLM; without a version it means 4, with which neither of the two has an effect, as
+// with mount(8). Percent escapes are decoded in the export's path, nowhere else; slashes there
+// count once, and not at the end. An IPv6 address stands in brackets, without a zone. The error is
+// a sentence that names the offending part of the URL and what is accepted there; it may quote any
+// byte of the URL.
 std::expected<MountOptions, std::string> ParseMountUrl(std::string_view url);
 
 // Whether it begins with nfs://, in any case (RFC 3986 3.1).

@@ -34,7 +34,7 @@ const std::string kOfAnn =
 // user::rw- user:2000:rw- group::--- mask::rw- other::---, as NFSACL has it.
 const std::string kPosixWire =
     Xdr().U32(1, 0, 6, 2, 2000, 6).U32(4, 0, 0, 0x10, 0, 6).U32(0x20, 0, 0).str();
-// The same, as getxattr(2) has it.
+// An ACL of these entries as getxattr(2) has it.
 const std::string kPosixValue(
     "\2\0\0\0\1\0\6\0\xff\xff\xff\xff\2\0\6\0\xd0\7\0\0\4\0\0\0\xff\xff\xff\xff"
     "\x10\0\6\0\xff\xff\xff\xff\x20\0\0\0\xff\xff\xff\xff",

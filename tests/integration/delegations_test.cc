@@ -142,7 +142,7 @@ TEST_F(DelegationsOfServer, AFileThatIsReadWhileItIsChangedIsNeverOlderThanAChan
   writes.join();
 }
 
-// What lives by delegations of directories alone: names, and attributes of the directories.
+// Names, and attributes of directories, live by delegations of the directories alone.
 class DelegatedDirectories : public fixtures::MountedExport {
  protected:
   void SetUp() override {
@@ -159,7 +159,7 @@ class DelegatedDirectories : public fixtures::MountedExport {
     const auto found = reader_->Stat(Path(name), root_);
     return found ? kOk : found.error();
   }
-  // What it costs to ask for a name that the directory has not.
+  // Returns what it costs to ask for a name that the directory has not.
   uint64_t RpcsOfAbsent(const std::string& directory) {
     const uint64_t before = reader_->stats().rpcs;
     EXPECT_EQ(StatOf(directory + "/absent"), std::errc::no_such_file_or_directory);

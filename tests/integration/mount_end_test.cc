@@ -145,7 +145,7 @@ TEST_P(MountEndTest, WhileTheServerHangsLosesNothingThatItTakesLater) {
   }
 }
 
-// What was written is kept (WIRE-22).
+// Data that was written is kept (WIRE-22).
 TEST_P(MountEndTest, WritesWhatACloseHasLeftThatWasInterrupted) {
   Mount("hard,actimeo=600");
   const UsedMount used{{}, Use::kWrites, mount_point(), "f"};

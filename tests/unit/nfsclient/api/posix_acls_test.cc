@@ -154,6 +154,17 @@ TEST_F(PosixAclsTest, AServerWithoutThemIsAskedOnce) {
   EXPECT_EQ(client_->stats().rpcs, rpcs);
 }
 
+TEST_F(PosixAclsTest, AMountMayHaveNone) {
+  options_.acl = false;
+  MountAnew();
+  const uint64_t rpcs = client_->stats().rpcs;
+  EXPECT_EQ(GetError("f", kAccess), kNotSupported);
+  EXPECT_EQ(Set("f", kAccess, kOfAnn), kNotSupported);
+  EXPECT_EQ(client_->RemoveXattr("f", kAccess, kUser), kNotSupported);
+  EXPECT_EQ(client_->ListXattrs("f", kUser).error(), kNotSupported);
+  EXPECT_LE(client_->stats().rpcs, rpcs + 1) << "the LOOKUP";
+}
+
 TEST_F(PosixAclsTest, AListThatCannotBeReadIsAnError) {
   nfs3_.Inject(FakeNfs3::kGetAcl, {.status = NFS3ERR_ACCES});
   EXPECT_EQ(client_->ListXattrs("f", kUser).error(), std::errc::permission_denied);

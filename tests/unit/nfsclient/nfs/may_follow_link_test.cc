@@ -106,7 +106,7 @@ TEST_F(ProtectedLinks, OnlyTheLastComponentIsProtected) {
 }
 
 // It is asked before whether links are followed at all.
-TEST_F(ProtectedLinks, WhoFollowsNoneIsDeniedTheSame) {
+TEST_F(ProtectedLinks, ACallThatFollowsNoLinksIsDeniedTheSame) {
   constexpr std::errc kLoop = std::errc::too_many_symbolic_link_levels;
   const struct {
     const char* path;

@@ -152,7 +152,7 @@ TEST(MountUrl, SlashesOfTheExportCountOnceAndNotAtTheEnd) {
 TEST(MountUrl, OptionsThatRestateTheDefaultAreAccepted) {
   const MountOptions options = WithOptions(
       "sec=sys&proto=tcp&tcp&intr&nointr&bg&"
-      "fg&retry=5&noacl&resvport&noresvport&namlen=255&sec=krb5:sys&softerr&hard");
+      "fg&retry=5&acl&resvport&noresvport&namlen=255&sec=krb5:sys&softerr&hard");
   EXPECT_EQ(options.server.version, ServerAddress::kLatest);
   EXPECT_TRUE(options.transport.hard);
   EXPECT_FALSE(WithOptions("softerr").transport.hard);
@@ -247,6 +247,8 @@ TEST(MountUrl, TheLastOfOppositeFlagsCounts) {
   EXPECT_TRUE(WithOptions("").compound);
   EXPECT_FALSE(WithOptions("nocompound").compound);
   EXPECT_TRUE(WithOptions("nocompound&compound").compound);
+  EXPECT_TRUE(WithOptions("noacl&acl").acl);
+  EXPECT_FALSE(WithOptions("noacl").acl);
   EXPECT_TRUE(WithOptions("").protected_symlinks);
   EXPECT_FALSE(WithOptions("noprotected_symlinks").protected_symlinks);
   EXPECT_TRUE(WithOptions("noprotected_symlinks&protected_symlinks").protected_symlinks);
