@@ -182,10 +182,9 @@ struct nfswalk_space {
 int nfswalk_statfs(nfswalk_client* client, const char* path, const nfswalk_credential* credential,
                    unsigned flags, struct nfswalk_space* space);
 
-/* Extended attributes (xattr(7)), of version 4.2 "user.*", of 4 "system.nfs4_acl", of 3
- * "system.posix_acl_access" and "..._default". `bytes` 0 asks for the size; -ERANGE if it is more
- * than `bytes`. -ENODATA; -EOPNOTSUPP for other names and where the server has none; -EINVAL for
- * what is no ACL, and to remove that of version 4. */
+/* Extended attributes, of version 4.2 "user.*", of 4 "system.nfs4_acl", of 3 "system.posix_acl_*".
+ * `bytes` 0 asks for the size; -ERANGE if it is more than `bytes`. -ENODATA; -EOPNOTSUPP for other
+ * names and where the server has none; -EINVAL for what is no ACL, to remove that of version 4. */
 ssize_t nfswalk_getxattr(nfswalk_client* client, const char* path, const char* name, void* value,
                          size_t bytes, const nfswalk_credential* credential, unsigned flags);
 /* `names`: one after the other, each with its NUL. */
