@@ -16,7 +16,7 @@ mapfile -t long < <(bazel query --noshow_progress 'attr(tags, nightly, tests(//t
 # Optimized, so that fifty million walks take a third of an hour; sync points stay.
 part tests/run.sh --copt=-O2 "${long[@]}"
 # Suites that .ci/suites has no time for under the sanitizers.
-left_out=(//tests/integration/... //tests/differential/... //tests/faults/... //tests/unit/nfsclient/cli/...)
+left_out=(//tests/integration/... //tests/differential/... //tests/faults/... //tests/unit/nfsclient/{cli,protocol}/...)
 part tests/run.sh --config=asan "${left_out[@]}"
 part tests/run.sh --config=tsan "${left_out[@]}"
 # Everything that starts a server; but the packages are of no server, and of the benchmarks only the replay has answers

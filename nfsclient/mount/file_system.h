@@ -72,9 +72,9 @@ struct FileSystem {
         names_are_cached(options.acdirmax_s != 0 && options.lookupcache != LookupCache::kNone),
         version(client.server().version),
         locks_on_server(version == 4 && !options.nolock),
-        has_xattrs(
-            options.xattr &&
-            (version == 3 || client.server().minor_version.value_or(0) >= 2 || client.has_acls())),
+        has_xattrs(options.xattr &&
+                   ((version == 3 && options.acl) ||
+                    client.server().minor_version.value_or(0) >= 2 || client.has_acls())),
         inode_numbers(root->attributes().fsid),
         nodes(std::move(root)),
         callers(others) {}

@@ -19,9 +19,10 @@ namespace {
 
 // Answers what needs no server, and returns whether it has. `name`: "" for all.
 bool AnswerWithoutServer(fuse_req_t request, std::string_view name) {
-  const bool is_known = name.empty() || name.starts_with("user.") || name == "system.nfs4_acl" ||
-                        name.starts_with("system.posix_acl_");
-  if (!FileSystem::Of(request).has_xattrs) {
+  const FileSystem& file_system = FileSystem::Of(request);
+  const std::string_view acl = file_system.version == 3 ? "system.posix_acl_" : "system.nfs4_acl";
+  const bool is_known = name.empty() || name.starts_with("user.") || name.starts_with(acl);
+  if (!file_system.has_xattrs) {
     fuse_reply_err(request, ENOSYS);
   } else if (!is_known) {
     fuse_reply_err(request, EOPNOTSUPP);

@@ -81,12 +81,15 @@ auto Ask(Superblock& superblock, Inode& inode, FileSystemsWithout& without, bool
   return reply;
 }
 
-// Makes a call that changes the inode's times, by `ask()`.
+// Makes a call that changes the inode's times, by `ask()`. `in_parts`: its error does not say that
+// nothing has changed.
 template <typename Ask>
-std::errc Change(Superblock& superblock, Inode& inode, Ask ask) {
+std::errc Change(Superblock& superblock, Inode& inode, bool in_parts, Ask ask) {
   const SendStamp stamp = Stamp(superblock);
   const protocol::FileChangeReply reply = ask();
-  UpdateAfterOwnChange(superblock, inode, reply.file, stamp, reply.error);
+  const bool is_unknown = in_parts && reply.error != protocol::kOk;
+  UpdateAfterOwnChange(superblock, inode, reply.file, stamp,
+                       is_unknown ? std::errc::timed_out : reply.error);
   return reply.error;
 }
 
@@ -126,7 +129,7 @@ std::expected<std::string, std::errc> GetXattr(Superblock& superblock, Inode& in
       return std::unexpected(std::errc::operation_not_supported);
     }
     reply = Ask(superblock, inode, superblock.without_acls,
-                /*tells=*/IsFileOrDirectory(AttributesOf(inode).type),
+                /*tells=*/acl == AclKind::kNfs4 && IsFileOrDirectory(AttributesOf(inode).type),
                 [&] { return superblock.protocol->GetAcl(inode.handle(), *acl, credential); });
   } else {
     const auto sent = NameOnWire(name);
@@ -166,7 +169,8 @@ std::errc SetXattr(Superblock& superblock, Inode& inode, std::string_view name,
   if (!sent) return sent.error();
   if (how > protocol::XattrMode::kReplace) return std::errc::invalid_argument;
   if (value.size() > protocol::kXattrValueBytesMax) return std::errc::argument_list_too_long;
-  return Change(superblock, inode, [&] {
+  const bool in_parts = acl && acl != AclKind::kNfs4;  // SETACL sets two ACLs
+  return Change(superblock, inode, in_parts, [&] {
     FileSystemsWithout& without = acl ? superblock.without_acls : superblock.without_xattrs;
     return Ask(superblock, inode, without, /*tells=*/false, [&] {
       return acl ? superblock.protocol->SetAcl(inode.handle(), *acl, value, credential)
@@ -188,7 +192,7 @@ std::errc RemoveXattr(Superblock& superblock, Inode& inode, std::string_view nam
   }
   const auto sent = NameOnWire(name);
   if (!sent) return sent.error();
-  return Change(superblock, inode, [&] {
+  return Change(superblock, inode, /*in_parts=*/false, [&] {
     return Ask(superblock, inode, superblock.without_xattrs, /*tells=*/false,
                [&] { return superblock.protocol->RemoveXattr(inode.handle(), *sent, credential); });
   });

@@ -27,12 +27,16 @@ constexpr uint32_t kCountsAsGet = NFS3_COMMIT + 1, kCountsAsSet = NFS3_COMMIT + 
 constexpr size_t kEntryBytes = 3 * sizeof(uint32_t);
 constexpr uint32_t kEntriesBytesMax = 2 * kPosixAclEntriesMax * kEntryBytes;
 
-// As it is sent: with a mask in any case, which Solaris demands.
-std::vector<nfsacl_ace> ToWire(const PosixAcl& acl, uint32_t flag) {
+// Returns it as it is sent: with a mask in any case, which Solaris demands, and the ids of owner
+// and group.
+std::vector<nfsacl_ace> ToWire(const PosixAcl& acl, uint32_t flag, const Attributes& file) {
   std::vector<nfsacl_ace> entries;
   entries.reserve(acl.size() + 1);
   const auto add = [&](uint16_t tag, const PosixAce& ace) {
-    const uint32_t id = ace.id == PosixAce::kNoId ? 0 : ace.id;
+    const uint32_t id = tag == PosixAce::kUserObj    ? file.uid
+                        : tag == PosixAce::kGroupObj ? file.gid
+                        : ace.id == PosixAce::kNoId  ? 0
+                                                     : ace.id;
     entries.push_back({static_cast<nfsacl_type>(tag | flag), id, ace.rights});
   };
   for (const PosixAce& ace : acl) {
@@ -40,11 +44,6 @@ std::vector<nfsacl_ace> ToWire(const PosixAcl& acl, uint32_t flag) {
     add(ace.tag, ace);
   }
   return entries;
-}
-
-// The server has not the program, or not the procedure.
-void TellThatThereIsNone(std::errc& error) {
-  if (error == std::errc::protocol_not_supported) error = std::errc::operation_not_supported;
 }
 
 }  // namespace
@@ -57,7 +56,11 @@ AclsReply Nfs3::GetAcls(Budget& budget, const FileHandle& file, const Credential
                        Arguments3::kSmallResultsBytes + kEntriesBytesMax);
   arguments.SetProgram(kNfsAcl, kCountsAsGet);
   AclsReply reply = Send<AclsReply>(budget, arguments.request(), credential);
-  TellThatThereIsNone(reply.error);
+  // The server has not the program.
+  if (reply.error == std::errc::protocol_not_supported) {
+    acl_program_is_missing_.store(true);
+    reply.error = std::errc::operation_not_supported;
+  }
   return reply;
 }
 
@@ -98,8 +101,8 @@ FileChangeReply Nfs3::SetAcl(const FileHandle& file, AclKind kind, std::string_v
     return Failure<FileChangeReply>(acl->empty() ? kOk : std::errc::permission_denied);
   }
   if (acls.access.empty()) acls.access = PosixAclOf(acls.file->mode);
-  std::vector<nfsacl_ace> access = ToWire(acls.access, 0);
-  std::vector<nfsacl_ace> inherited = ToWire(acls.inherited, NFSACL_TYPE_DEFAULT);
+  std::vector<nfsacl_ace> access = ToWire(acls.access, 0, *acls.file);
+  std::vector<nfsacl_ace> inherited = ToWire(acls.inherited, NFSACL_TYPE_DEFAULT, *acls.file);
   const auto size = [](const std::vector<nfsacl_ace>& entries) {
     return static_cast<u_int>(entries.size());
   };
@@ -116,10 +119,7 @@ FileChangeReply Nfs3::SetAcl(const FileHandle& file, AclKind kind, std::string_v
                        Arguments3::kSmallResultsBytes,
                        Arguments3::kBytesMax + (access.size() + inherited.size()) * kEntryBytes);
   arguments.SetProgram(kNfsAcl, kCountsAsSet);
-  auto reply =
-      caller_->Call<FileChangeReply>(credential, budget, arguments.request(), DecodeSetAcl);
-  TellThatThereIsNone(reply.error);
-  return reply;
+  return caller_->Call<FileChangeReply>(credential, budget, arguments.request(), DecodeSetAcl);
 }
 
 }  // namespace nfswalk::protocol

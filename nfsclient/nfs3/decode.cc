@@ -310,9 +310,15 @@ void DecodeReply(XdrReader& in, FileChangeReply& reply) {
 void DecodeReply(XdrReader& in, AclsReply& reply) {
   const auto success = [&] {
     Get(in, reply.file);
-    in.Skip(sizeof(uint32_t));  // which of them were asked for
+    const uint32_t sent = in.U32();
     GetAcl(in, reply.access);
     GetAcl(in, reply.inherited);
+    // A list that was left out is not one without entries.
+    constexpr uint32_t kAccess = NFSACL_MASK_ACL_ENTRY | NFSACL_MASK_ACL_COUNT;
+    constexpr uint32_t kDefault = NFSACL_MASK_ACL_DEFAULT_ENTRY | NFSACL_MASK_ACL_DEFAULT_COUNT;
+    const bool may_have_default = !reply.file || reply.file->type == FileType::kDirectory;
+    const uint32_t needed = kAccess | (may_have_default ? kDefault : 0);
+    if ((sent & needed) != needed) in.Fail();
   };
   DecodeUnion(in, reply, success, [] {});
 }

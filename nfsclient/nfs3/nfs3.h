@@ -95,7 +95,9 @@ class Nfs3 final : public Protocol {
                                         const Credential& credential) override;
 
   // POSIX ones, by NFSACL, a program beside version 3.
-  bool has_acl(AclKind kind) const override { return kind != AclKind::kNfs4; }
+  bool has_acl(AclKind kind) const override {
+    return kind != AclKind::kNfs4 && !acl_program_is_missing_.load();
+  }
   XattrReply GetAcl(const FileHandle& file, AclKind kind, const Credential& credential) override;
   FileChangeReply SetAcl(const FileHandle& file, AclKind kind, std::string_view acl,
                          const Credential& credential) override;
@@ -145,6 +147,7 @@ class Nfs3 final : public Protocol {
   const FileHandle root_;
   const std::unique_ptr<rpc::Caller> caller_;
   const rpc::Call::Clock::time_point mount_deadline_;
+  std::atomic<bool> acl_program_is_missing_{false};
   // Set once the server answered READDIRPLUS with NFS3ERR_NOTSUPP.
   std::atomic<bool> no_readdirplus_{false};
 };

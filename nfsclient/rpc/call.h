@@ -37,7 +37,7 @@ enum class Outcome : uint8_t {
   kUnreachable,  // not sent: connecting failed and fail_if_unreachable is set
   kCanceled,     // the connection was shut down
   kNoMemory,     // the reply could not be received for want of memory
-  kNoSlot,       // not sent: the connection has no slot of the session, others have
+  kNoSlot,       // not sent (again): the connection has no slot of the session, others have
 };
 
 // reject_stat, auth_stat and accept_stat (RFC 5531 9).

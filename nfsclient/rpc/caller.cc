@@ -125,11 +125,13 @@ void Caller::SetMinorVersion(uint32_t minor_version) {
 
 void Caller::UseSession(const std::shared_ptr<const Session>& session) {
   const size_t count = std::min<size_t>(connections_.size(), session->slots);
-  connections_used_.store(count);
+  // A connection is not used for new calls before it has slots.
+  connections_used_.store(std::min(connections_used_.load(), count));
   for (uint32_t i = 0; i < count; ++i) {
     connections_[i]->UseSession(session, i, static_cast<uint32_t>(count));
   }
   for (size_t i = count; i < connections_.size(); ++i) connections_[i]->UseNoSlot();
+  connections_used_.store(count);
 }
 
 void Caller::EndSession(uint64_t generation) {

@@ -131,8 +131,8 @@ class Connection {
   void UseSession(std::shared_ptr<const Session> session, uint32_t first, uint32_t stride);
   // Ends the use of a session for calls that are not sent yet: they wait for another.
   void EndSession(uint64_t generation);
-  // The present session has no slot for this connection: until UseSession() calls that are not sent
-  // yet, and later ones, end in kNoSlot.
+  // The present session has no slot for this connection: until UseSession() calls that need one and
+  // are not sent yet, and later ones, end in kNoSlot.
   void UseNoSlot();
   // Returns whether the server knows by the call's slot whether it has executed it, if it is sent
   // again. False outside of sessions.

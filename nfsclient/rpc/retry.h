@@ -4,7 +4,8 @@
 // 600 s (linear back-off, as nfs(5) has it for TCP). On a soft mount an operation fails with
 // timed_out after the sum of these times for `retrans` retransmissions, independent of what it
 // waited for; on a hard mount never. A call whose connection ended is sent again at once and not
-// counted: the connection backs off. It always has the same xid. Version 3 sends it a second time
+// counted: the connection backs off. It has the same xid, but where another connection
+// goes on with it (Outcome::kNoSlot). Version 3 sends it a second time
 // over the same connection if that brought other replies meanwhile; version 4 must not (RFC 7530
 // 3.1.1), and waits as long once more if that connection brings any. Else the connection is
 // replaced, from the same port: by port and xid a server's duplicate request cache knows the call.

@@ -161,6 +161,17 @@ TEST_P(MountEndTest, WritesWhatACloseHasLeftThatWasInterrupted) {
   EXPECT_EQ(TextOf(Backing("f")), kText);
 }
 
+// The caller is told that the server has not confirmed the data.
+TEST_P(MountEndTest, SaysThatACloseOfASoftMountTimedOut) {
+  Mount("soft,timeo=1,retrans=0");
+  const int fd = open(At("f").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  ASSERT_EQ(write(fd, kText.data(), kText.size()), static_cast<ssize_t>(kText.size()));
+  server_->Hang();
+  EXPECT_EQ(ErrorOf(close(fd)), ETIMEDOUT);
+  server_->Resume();
+  EXPECT_EQ(Unmount(), 0);
+}
+
 TEST_P(MountEndTest, SaysWhatTheServerRefusesToTake) {
   Mount();
   Child user([&] {

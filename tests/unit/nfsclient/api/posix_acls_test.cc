@@ -142,6 +142,31 @@ TEST_F(PosixAclsTest, AChangeAsksForModeAndRightsAgain) {
   EXPECT_EQ(calls(NFS3_ACCESS), rights + 1);
 }
 
+// A server sets the one ACL, and then the other.
+TEST_F(PosixAclsTest, AnErrorOfAChangeAsksForRightsAgain) {
+  ASSERT_EQ(client_->Access("f", kMayRead, kUser), kOk);
+  const int rights = calls(NFS3_ACCESS);
+  nfs3_.Inject(FakeNfs3::kSetAcl, {.status = NFS3ERR_NOSPC});
+  EXPECT_EQ(Set("f", kAccess, kOfAnn), std::errc::no_space_on_device);
+  EXPECT_EQ(client_->Access("f", kMayRead, kUser), kOk);
+  EXPECT_EQ(calls(NFS3_ACCESS), rights + 1);
+}
+
+// A file that has none says nothing of others.
+TEST_F(PosixAclsTest, AFileWithoutThemIsNotTheFileSystem) {
+  nfs3_.Inject(FakeNfs3::kGetAcl, {.status = NFS3ERR_NOTSUPP});
+  EXPECT_EQ(GetError("f", kAccess), kNotSupported);
+  EXPECT_EQ(GetError("f", kAccess), kNoData);
+}
+
+TEST_F(PosixAclsTest, AServerWithoutThemIsNotAskedToSetThem) {
+  nfs3_.set_has_acls(false);
+  EXPECT_EQ(Set("f", kAccess, kOfAnn), kNotSupported);
+  const uint64_t rpcs = client_->stats().rpcs;
+  EXPECT_EQ(Set("f", kAccess, kOfAnn), kNotSupported);
+  EXPECT_EQ(client_->stats().rpcs, rpcs);
+}
+
 // WIRE-48, here and below.
 TEST_F(PosixAclsTest, AServerWithoutThemIsAskedOnce) {
   nfs3_.set_has_acls(false);

@@ -532,6 +532,20 @@ TEST(DecodeReply, PosixAclsAreSorted) {
   EXPECT_TRUE(empty.access.empty() && empty.inherited.empty());
 }
 
+// A list that was left out is not an empty one, but files have no default.
+TEST(DecodeReply, AnAclThatWasNotSentIsAnError) {
+  const Xdr none = Xdr().U32(0, 0);
+  for (const uint32_t type : {NF3REG, NF3DIR}) {
+    for (uint32_t sent = 0; sent < 16; ++sent) {
+      const Xdr reply = Xdr().U32(0).Raw(PostOp(type)).U32(sent).Raw(AclEntries()).Raw(none);
+      const uint32_t needed = type == NF3DIR ? 15 : 3;
+      EXPECT_EQ(Decoded<AclsReply>(reply.str()).error,
+                (sent & needed) == needed ? kOk : std::errc::io_error)
+          << type << " " << sent;
+    }
+  }
+}
+
 // A server adds it where there are the three entries of a mode.
 TEST(DecodeReply, AMaskThatSaysNoMoreThanTheModeIsLeftOut) {
   for (const uint32_t mask : {5u, 4u}) {
