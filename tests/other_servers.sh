@@ -20,7 +20,8 @@ suite=$1
 shift
 [ "$(id -u)" -eq 0 ] || fail "not root, whom debootstrap and the servers need: sudo $0 $suite"
 third_party/install.sh linux
-command -v debootstrap >/dev/null || apt-get install -y -q --no-install-recommends debootstrap >&2 </dev/null
+command -v debootstrap >/dev/null ||
+  { apt-get update -q && apt-get install -y -q --no-install-recommends debootstrap; } >&2 </dev/null
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/other_servers.XXXXXX")
 mappings=/proc/sys/vm/max_map_count

@@ -100,9 +100,9 @@ std::errc AddAcls(Superblock& superblock, Inode& inode, const Credential& creden
                   std::vector<std::string>& names) {
   const Attributes attributes = AttributesOf(inode);
   const bool is_directory = attributes.type == protocol::FileType::kDirectory;
+  const bool is_of_root = attributes.fsid == AttributesOf(*superblock.root.inode()).fsid;
   std::errc error = std::errc::operation_not_supported;
   for (const AclName& acl : kAcls) {
-    const bool is_of_root = attributes.fsid == AttributesOf(*superblock.root.inode()).fsid;
     if (!MayHaveAcl(superblock, acl.kind, attributes)) continue;
     if (acl.kind == AclKind::kPosixDefault && !is_directory) continue;
     bool has = acl.kind == AclKind::kNfs4 && is_of_root;

@@ -153,7 +153,7 @@ void Connection::Account(const Batch& batch, ssize_t sent) {
   first.slot_was_sent_ |= first.was_sent_;
   partial_bytes_ = left;
   const bool answered_early = Requeue(batch, i);
-  CompleteAll(queue_, [this](Call& call) { return EndWithoutSlot(call); });
+  if (has_no_slot_) CompleteAll(queue_, [this](Call& call) { return EndWithoutSlot(call); });
   if (failed || answered_early) Break();
   EndIfBroken();
 }

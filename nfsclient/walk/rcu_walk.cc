@@ -171,8 +171,9 @@ RcuOutcome RcuWalk::FollowDotDot() {
 RcuOutcome RcuWalk::FollowLink(const Dentry& link, uint64_t seq, const Inode& inode,
                                const Name& name) {
   prefix_.Forget();
-  const bool may_be_denied = IsLast(name) && nfs::ProtectsLinks(superblock_, *at_.inode);
-  if (links_ == kLinksMax || (flags_.no_symlinks && !may_be_denied)) {
+  const bool refuses_all =
+      flags_.no_symlinks && !(IsLast(name) && nfs::ProtectsLinks(superblock_, *at_.inode));
+  if (refuses_all || links_ == kLinksMax) {
     return Confirm(std::errc::too_many_symbolic_link_levels);
   }
   const uint64_t attributes = inode.attributes_seq.Begin();  // before the text that they validate

@@ -181,8 +181,9 @@ std::errc RefWalk::StepToChild(const Name& name, Goal goal, bool* more) {
 
 // pick_link() and get_link().
 std::errc RefWalk::FollowLink(Inode& inode, const Name& name) {
-  const bool may_be_denied = IsLast(name) && nfs::ProtectsLinks(superblock_, *at_.inode());
-  if (links_ == kLinksMax || (flags_.no_symlinks && !may_be_denied)) {
+  const bool refuses_all =
+      flags_.no_symlinks && !(IsLast(name) && nfs::ProtectsLinks(superblock_, *at_.inode()));
+  if (refuses_all || links_ == kLinksMax) {
     return std::errc::too_many_symbolic_link_levels;
   }
   RefreshChild(at_, inode);
